@@ -48,6 +48,7 @@ uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
 
 /* How large a segment is before it shrinks. */
 static uint32_t segment_bytes(const struct config *cfg, uint32_t width, bool store) {
+    if (cfg->coalesce_rule == 90) return 128;
     if (cfg->coalesce_rule == 13) return width == 1 ? 32 : width == 2 ? 64 : 128;
     return cfg->coalesce_rule == 20 && cfg->coalesce_l1 && !store ? 128 : 32;
 }
@@ -77,6 +78,26 @@ static uint32_t coalesce_line(uint32_t base, uint32_t bytes,
     return count;
 }
 
+/* Take a line apart into runs of sectors of 32 bytes that its lanes touch; returns how many. */
+static uint32_t sector_runs(const uint32_t addr[32], struct segment line, struct segment *out) {
+    uint32_t of_sector[4] = {0}, count = 0;
+
+    for (uint32_t left = line.lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        of_sector[addr[lane] >> 5 & 3] |= 1u << lane;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        if (!of_sector[i]) continue;
+        if (i && of_sector[i - 1]) {
+            out[count - 1].bytes += 32;
+            out[count - 1].lanes |= of_sector[i];
+        } else {
+            out[count++] = (struct segment){line.addr + 32 * i, 32, of_sector[i]};
+        }
+    }
+    return count;
+}
+
 uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
                   bool store, struct segment out[COALESCE_MAX_SEGMENTS]) {
     uint32_t bytes = segment_bytes(cfg, width, store);
@@ -92,8 +113,10 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
 
         while (lanes != 0) {
             assert(count < COALESCE_MAX_SEGMENTS);
-            out[count] = next_segment(addr, lanes, bytes, cfg->coalesce_rule == 13);
-            lanes &= ~out[count++].lanes;
+            const struct segment found = next_segment(addr, lanes, bytes, cfg->coalesce_rule == 13);
+            lanes &= ~found.lanes;
+            if (cfg->coalesce_rule == 90) count += sector_runs(addr, found, &out[count]);
+            else out[count++] = found;
         }
     }
     return count;

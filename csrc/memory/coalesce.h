@@ -10,8 +10,8 @@
 #define COALESCE_MAX_SEGMENTS 32u /* one lane never touches two */
 
 struct segment {
-    uint32_t addr;  /* first byte, a multiple of bytes */
-    uint32_t bytes; /* 32, 64 or 128 */
+    uint32_t addr;  /* first byte, a multiple of bytes; of a run of sectors, of 32 */
+    uint32_t bytes; /* 32, 64 or 128; of a run, 96 too */
     uint32_t lanes; /* lanes that it serves */
 };
 
@@ -21,7 +21,8 @@ uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
                         struct segment out[COALESCE_MAX_SEGMENTS]);
 
 /* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
- * 4, 8 or 16 bytes. Returns the number of segments, in order of their lowest lane. */
+ * 4, 8 or 16 bytes. Returns the number of segments, in order of their lowest lane; under rule 90 they
+ * are runs of sectors, those of one line behind one another. */
 uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
                   bool store, struct segment out[COALESCE_MAX_SEGMENTS]);
 

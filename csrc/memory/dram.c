@@ -42,6 +42,7 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
         .t = dram_timing(cfg),
         .banks = cfg->dram_banks,
         .group_mask = cfg->dram_groups - 1,
+        .pseudo = cfg->dram_pseudo != 0,
         .closed = cfg->dram_banks == 32 ? UINT32_MAX : (1u << cfg->dram_banks) - 1,
         .window = policy->window ? policy->window : cfg->dram_window,
         .age_cap = cfg->dram_age_cap,
@@ -219,10 +220,10 @@ static inline uint32_t bank_at(const struct dram *d, uint64_t turn) {
 /* The key of the first of these banks to issue a column command, or `best` if that is less; the bus
  * is free for such commands at `bus`. */
 static inline uint64_t first_column(const struct dram *d, uint32_t banks, uint64_t bus,
-                                    uint64_t best) {
+                                    const uint64_t *group, uint64_t best) {
     for (uint32_t m = turns(d, banks); m && bus <= best >> TURN_BITS; m &= m - 1) {
         const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
-        uint64_t at = later(d->ready[b], d->group_ready[b & d->group_mask]);
+        uint64_t at = later(d->ready[b], group[b & d->group_mask]);
         at = later(at, bus);
         const uint64_t key = at << TURN_BITS | turn;
         best = key < best ? key : best;
@@ -254,9 +255,15 @@ static uint64_t choose(struct dram *d, uint32_t *bank) {
     const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
     const uint64_t write = later(floor, d->bus_ready[DRAM_WRITE]);
     const uint32_t reads = d->column & ~d->writing, writes = d->column & d->writing;
+    const uint64_t *of_read = d->group_ready[DRAM_READ], *of_write = d->group_ready[DRAM_WRITE];
     uint64_t best = UINT64_MAX;
-    best = first_column(d, read <= write ? reads : writes, read <= write ? read : write, best);
-    best = first_column(d, read <= write ? writes : reads, read <= write ? write : read, best);
+    if (read <= write) {
+        best = first_column(d, reads, read, of_read, best);
+        best = first_column(d, writes, write, of_write, best);
+    } else {
+        best = first_column(d, writes, write, of_write, best);
+        best = first_column(d, reads, read, of_read, best);
+    }
     if (d->row && d->row_bound <= best >> TURN_BITS) {
         const uint64_t row = first_row(d, floor);
         best = row < best ? row : best;
@@ -288,21 +295,22 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     const uint32_t group = b & d->group_mask;
     const bool write = d->writing >> b & 1u;
     uint64_t end;
+    const uint32_t same = write ? DRAM_WRITE : DRAM_READ, other = write ? DRAM_READ : DRAM_WRITE,
+                   turn = write ? t->wtr : t->rtw;
+    d->bus_ready[same] = at + t->ccd;
+    d->bus_ready[other] = at + (d->pseudo ? t->ccd : turn);
+    d->group_ready[same][group] = at + t->ccdl;
+    d->group_ready[other][group] = at + (d->pseudo && turn > t->ccdl ? turn : t->ccdl);
     if (write) {
-        d->bus_ready[DRAM_WRITE] = at + t->ccd;
-        d->bus_ready[DRAM_READ] = at + t->wtr;
         k->pre_ready = later(k->pre_ready, at + t->wtp);
         end = at + t->wl + t->burst;
         d->stats.writes++;
     } else {
-        d->bus_ready[DRAM_READ] = at + t->ccd;
-        d->bus_ready[DRAM_WRITE] = at + t->rtw;
         k->pre_ready = later(k->pre_ready, at + t->rtp);
         d->group_pre_ready[group] = at + t->rtpl;
         end = at + t->cl + t->burst;
         d->stats.reads++;
     }
-    d->group_ready[group] = at + t->ccdl;
     d->stats.busy += t->burst;
     if (d->trace) *(write ? &sample_at(d, at)->writes : &sample_at(d, at)->reads) += 1;
     const bool last = !--k->bursts, closing = last && d->page->closes(d, b);
@@ -310,6 +318,9 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     if (!last) return;
     if (closing) close_row(d, b);
     d->column &= ~(1u << b);
+    /* A write of another pseudo channel may be through before a read; nobody waits for it. */
+    if (end < d->last_end) end = d->last_end;
+    d->last_end = end;
     d->pool[k->entry].time = end;
     list_append(d->pool, &d->done, k->entry);
 }

@@ -124,7 +124,7 @@ struct dram {
     uint64_t row_bound;             /* no activate or precharge of a serving bank before this */
     uint64_t ready[DRAM_MAX_BANKS]; /* bank's next command: bank-local constraints */
     uint64_t bus_ready[4];          /* constraints of the channel, by kind */
-    uint64_t group_ready[DRAM_MAX_BANKS];
+    uint64_t group_ready[2][DRAM_MAX_BANKS]; /* for reads and for writes */
     uint64_t group_pre_ready[DRAM_MAX_BANKS];
     uint32_t column, row; /* serving banks whose next command is a read or write; the others */
     uint32_t writing;     /* banks whose request is a write */
@@ -136,6 +136,7 @@ struct dram {
 
     struct dram_timing t;
     uint32_t banks, group_mask; /* group of bank b: b & group_mask */
+    bool pseudo;                /* a group turns its bus round alone */
     uint32_t window, window_used;
     uint32_t age_cap; /* dram_age_cap */
     const struct dram_policy *policy;
@@ -147,6 +148,7 @@ struct dram {
     uint32_t free, fresh, capacity; /* free entries: a list, and those never used */
     struct dram_list fifo;          /* waiting for the window */
     struct dram_list done;          /* completed, not yet popped */
+    uint64_t last_end;              /* time of the last of all of these */
 
     struct dram_bank bank[DRAM_MAX_BANKS];
     struct dram_stats stats;

@@ -19,13 +19,19 @@ void port_check(const struct port *port) {
 }
 #endif
 
+uint32_t misses_of(const struct cache_shape *shape) {
+    return shape->mshrs > MAX_MISSES ? shape->mshrs : MAX_MISSES;
+}
+
 static uint32_t sectors_of(const struct cache_shape shape) { return shape.line / shape.sector; }
 
 uint32_t port_extra(const struct config *cfg) {
-    const uint32_t sectors =
-        sectors_of(config_shape(cfg, SHAPE_l1)) + sectors_of(config_shape(cfg, SHAPE_tex)) +
-        sectors_of(config_shape(cfg, SHAPE_icache)) + sectors_of(config_shape(cfg, SHAPE_const));
-    return 4 * COALESCE_MAX_SEGMENTS + MAX_MISSES * sectors + SUPPLY_PACKETS;
+    const struct cache_shape l1 = config_shape(cfg, SHAPE_l1);
+    const uint32_t sectors = sectors_of(config_shape(cfg, SHAPE_tex)) +
+                             sectors_of(config_shape(cfg, SHAPE_icache)) +
+                             sectors_of(config_shape(cfg, SHAPE_const));
+    return 4 * COALESCE_MAX_SEGMENTS + misses_of(&l1) * sectors_of(l1) + MAX_MISSES * sectors +
+           SUPPLY_PACKETS;
 }
 
 void port_trim(struct port *port) {

@@ -87,7 +87,7 @@ struct access {
     uint8_t flags;                  /* INSN_SIGNED */
     uint8_t sink;                   /* enum sink */
     uint8_t cache;                  /* of a SINK_CACHE: which enum sm_cache_id, 0 for others */
-    uint8_t miss;                   /* its pending miss there */
+    uint16_t miss;                  /* its pending miss there */
     _Alignas(64) uint32_t addr[32]; /* device address per lane */
     uint32_t data[4][32]; /* store and atomic operands, word-major; or the line of a fill */
 };
@@ -113,7 +113,7 @@ struct reply {
     struct access *access;
 };
 
-#define MAX_MISSES     64u /* lines on their way to one cache of an SM */
+#define MAX_MISSES     64u /* lines on their way to one cache of an SM, unless that says how many */
 #define SUPPLY_PACKETS 64u /* of the level behind its instructions and constants */
 
 /* How many transactions an SM can have in flight beyond its credits: the last access may overdraw
@@ -121,6 +121,8 @@ struct reply {
  * sector by sector at most, take none.
  */
 uint32_t port_extra(const struct config *cfg);
+/* For how many lines on their way a cache of an SM has entries. */
+uint32_t misses_of(const struct cache_shape *shape);
 
 /* What an SM shows to the memory system: the packets that it has sent in the window, sorted by
  * cycle, and a place for replies, which may come in any order since the SM sorts them. */

@@ -49,7 +49,8 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         if (e) return e;
     }
     /* Requests that bypass the L2 and the writes of atomics, or what the L2 keeps pending. */
-    uint32_t capacity = 2 * cfg->sm_count * (cfg->credits + port_extra(cfg) + preloads) +
+    const uint32_t past = p->cached && !p->texture_only ? 0 : cfg->credits + port_extra(cfg);
+    uint32_t capacity = 2 * cfg->sm_count * (past + preloads) +
                         cfg->l2_slices * (8 * cfg->l2_mshrs + cfg->l2_writebacks);
     uint32_t phase = (uint32_t)((uint64_t)cfg->t_refi * n / cfg->partitions);
     return dram_init(&p->dram, cfg, capacity, phase);
@@ -186,7 +187,8 @@ static bool covers(const struct request *r) {
 
 /* How many clocks a request holds the slice's pipeline. */
 static uint32_t occupancy(const struct partition *p, const struct request *r) {
-    return p->cached && !p->texture_only ? (uint32_t)r->bytes >> p->xbar->flit_shift : 1;
+    const uint32_t shift = p->xbar->flit_shift, flits = (r->bytes + (1u << shift) - 1) >> shift;
+    return p->cached && !p->texture_only ? flits : 1;
 }
 
 static inline uint32_t first_lock(const struct request *r) { return r->addr >> ATOM_LOCK_SHIFT; }

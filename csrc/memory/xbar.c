@@ -124,6 +124,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads
         .header = cfg->packet_header,
         .pipeline = cfg->mem_pipeline,
         .room = cfg->port_room,
+        .reply_cost = cfg->reply_bytes ? 32 * 1000 * PORT_PARTS / cfg->reply_bytes : 0,
         .sms = cfg->sm_count,
         .tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc,
         .slices = cfg->partitions * cfg->l2_slices,
@@ -367,14 +368,20 @@ void xbar_preload(struct xbar *x, struct port *ports) {
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
+/* How long a reply holds the reply port of its TPC, in parts of a tick. Without data it takes a flit. */
+static uint32_t reply_parts(const struct xbar *x, const struct request *r) {
+    const bool data = x->reply_cost && r->kind != ACCESS_STORE;
+    return data ? (r->bytes + 31u) / 32 * x->reply_cost : r->flits * PORT_PARTS;
+}
+
 static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, uint32_t slice,
                     uint32_t node) {
     struct request *r = &x->pool[node];
-    uint64_t start = r->tick;
+    uint64_t start = r->tick * PORT_PARTS;
     if (start < tpc->reply_free) start = tpc->reply_free;
-    const uint64_t end = start + r->flits;
     assert(tpc->in_flight);
-    tpc->reply_free = end;
+    tpc->reply_free = start + reply_parts(x, r);
+    const uint64_t end = (tpc->reply_free + PORT_PARTS - 1) / PORT_PARTS;
     struct port *port = &ports[r->sm];
     assert(port->in_count < port->in_capacity);
     const uint64_t cycle = clock_convert(&x->to_shader, end) + x->pipeline;

@@ -36,6 +36,7 @@
 
 #define XBAR_NONE       UINT32_MAX
 #define XBAR_NEVER      (UINT64_MAX >> XBAR_INDEX_BITS)
+#define PORT_PARTS      1024u
 #define XBAR_INDEX_BITS 8 /* streams are compared as keys: tick, then index */
 
 /* A transaction on its way: from xbar_send to xbar_receive. */
@@ -108,7 +109,8 @@ struct xbar_tpc {
     struct streams replies; /* per slice */
     struct room *room;      /* per slice */
     uint64_t *freed;        /* per slice and place: the cycle of the last reply from there */
-    uint64_t request_free, reply_free;
+    uint64_t request_free;
+    uint64_t reply_free;       /* in PORT_PARTS of a tick */
     uint64_t blocked;          /* clocks for which a full slice has held up the request port */
     uint64_t held;             /* earliest packet that an SM or the port holds for a later window */
     uint64_t earliest;         /* tick of the first reply not yet handed over */
@@ -126,6 +128,7 @@ struct xbar_slice {
 struct xbar {
     struct clock_ratio to_icnt, to_shader;
     uint32_t latency, flit_shift, header, pipeline, room;
+    uint32_t reply_cost; /* PORT_PARTS of a tick for a sector of 32 bytes at a reply port; 0: flits */
     uint32_t sms, tpcs, slices, sms_per_tpc;
     struct addrmap map;
     struct request *pool;

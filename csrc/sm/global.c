@@ -177,12 +177,20 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
     }
 }
 
+/* How long a packet holds the SM's own port: what carries data may take longer. */
+static ALWAYS_INLINE uint32_t port_clocks(const struct config *cfg, const struct access *a,
+                                          uint32_t bytes) {
+    const bool data = a->kind == ACCESS_STORE || a->kind == ACCESS_ATOM;
+    const uint32_t clocks = cfg->store_bytes && data ? bytes / cfg->store_bytes : 0;
+    return clocks > cfg->issue_global ? clocks : cfg->issue_global;
+}
+
 /* Packets leave in order, one per issue interval of global accesses. */
 void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
                  uint64_t at) {
     assert(sm->port->out_count < sm->port->out_capacity);
     if (sm->port_free > at) at = sm->port_free;
-    sm->port_free = at + sm->m->cfg->issue_global;
+    sm->port_free = at + port_clocks(sm->m->cfg, a, bytes);
     if (a->buffer) prefetch(a->buffer, addr, bytes);
     sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at,
                                                            .access = a,

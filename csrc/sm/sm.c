@@ -29,7 +29,7 @@
 _Static_assert(sizeof(struct sm) + 32 * (64 + 8) * (sizeof(uint64_t) + 1) < 65536,
                "hot state of an SM");
 _Static_assert(MAX_WARPS == MOST_max_warps_sm && MAX_BLOCKS == MOST_max_blocks_sm &&
-                   MAX_SUBCORES == MOST_schedulers && MAX_MISSES == MOST_l1_mshrs &&
+                   MAX_SUBCORES == MOST_schedulers && MISS_NONE > MOST_l1_mshrs &&
                    MAX_MISSES == MOST_tex_mshrs,
                "arrays of an SM hold what config.def allows");
 

@@ -18,7 +18,7 @@ static enum error init_one(struct sm *sm, enum sm_cache_id id, enum config_cache
     c->miss_limit = shape.mshrs ? shape.mshrs : MAX_MISSES;
     if (!c->present) return OK;
     const enum error e = cache_init(&c->cache, &shape, id == CACHE_DATA);
-    return e ? e : misses_init(&c->misses, MAX_MISSES, true);
+    return e ? e : misses_init(&c->misses, misses_of(&shape), true);
 }
 
 enum error smcache_init(struct sm *sm) {
@@ -125,7 +125,7 @@ static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buf
     a->flags = ACCESS_FILL;
     a->sink = SINK_CACHE;
     a->cache = (uint8_t)id;
-    a->miss = (uint8_t)miss;
+    a->miss = (uint16_t)miss;
     a->sub = (uint8_t)run;
     if (a->kind == ACCESS_FETCH && sm->m->cfg->icache2_bytes) {
         ask(sm, a);

@@ -116,13 +116,15 @@ _MEMORY: dict[str, Value] = {
     "dispatch_interval": (24, "HOPPER; MODEL"),  # of one SM, here of a TPC
     "grid_sync": (1982, "HOPPER"),
     "credits": (1024, "EST"),  # no limit was seen, and some 600 in flight
-    "coalesce_rule": (35, "HOPPER"),  # sectors of 32 bytes
+    "coalesce_rule": (90, "HOPPER"),  # a line a clock, of which sectors of 32 bytes come
+    "store_bytes": (32, "HOPPER"),
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB
     "l1_ways": (4, "EST"),
     "l1_hashed": (1, "EST"),
     "l1_sector": (32, "HOPPER"),
+    "l1_mshrs": (768, "HOPPER; EST"),  # some 600 in flight were seen, and no limit
     "lat_l1": (31, "HOPPER"),  # and a clock to who reads the value
     "insn_bytes": (16, "HOPPER"),
     "fetch_bytes": (128, "HOPPER; EST"),
@@ -136,13 +138,14 @@ _MEMORY: dict[str, Value] = {
     "mem_model": (1, "MODEL"),
     "flat_latency": (660, "HOPPER"),
     "flat_bytes_per_kclk": (1_555_000, "HOPPER; DER"),  # 3,079 GB/s
-    "icnt_khz": (1_980_000, "MODEL"),  # that of the SMs; the L2 runs at 1.71 GHz
+    "icnt_khz": (1_710_000, "HOPPER"),
     "packet_header": (0, "EST"),
-    "port_bytes": (64, "HOPPER; MODEL"),  # a TPC writes 63 B/clk, and reads 136; all 66 together read 3,871
-    "write_bytes": (32, "EST"),
+    "port_bytes": (64, "HOPPER; MODEL"),  # a TPC writes 63 B/clk; of a slice, all together read 3,871 of the SMs
+    "reply_bytes": (74_700, "HOPPER; FIT"),  # of the SMs' clocks 64.5: one SM alone 68, a GPC 541 for eight or nine TPCs
+    "write_bytes": (32, "HOPPER; DER"),  # 2,110 B/clk of the SMs' clock over 80 slices are 30.5 here
     "port_room": (0, "EST"),
     "partitions": (40, "HOPPER"),
-    "partition_bytes": (512, "EST"),
+    "partition_bytes": (256, "HOPPER"),
     "partition_hash": (1, "HOPPER; EST"),
     "rop_latency": (120, "EST"),
     "mem_pipeline": (100, "HOPPER; DER"),  # what is left of 280 clk for an L2 hit
@@ -154,17 +157,36 @@ _MEMORY: dict[str, Value] = {
     "l2_mshrs": (512, "EST"),
     "l2_merge": (64, "EST"),
     "l2_writebacks": (512, "EST"),
+    "l2_clean_pages": (0, "MODEL"),  # a window that is this long finds the rows
     "dram_latency": (200, "HOPPER; DER"),  # 660 clk for a miss
     "dram_return": (60, "HOPPER; DER"),
-    "dram_khz": (1_313_000, "EST"),  # 3,361 GB/s over 40 channels of 64 bytes; the 2,619 MHz of a card make 1,309,500
-    "dram_window": (64, "EST"),
-    "dram_banks": (16, "EST"),
-    "dram_groups": (4, "EST"),
-    "dram_burst_bytes": (64, "EST"),
-    "dram_burst_clk": (1, "DER"),
-    "t_ccd": (1, "EST"),
-    "t_ccdl": (2, "EST"),
-    "t_rtp": (2, "EST"),
+    # Two channels of a stack, of two pseudo channels each, as one of 64 bytes in two clocks, 3,352 GB/s in all: it has
+    # the command slots of both. A pseudo channel is a group, which moves 64 bytes in eight clocks.
+    "dram_khz": (2_619_000, "HOPPER"),  # that of the driver
+    "dram_window": (256, "EST"),
+    "dram_banks": (32, "HBM3; MODEL"),  # eight of the 16 and more of each pseudo channel
+    "dram_groups": (4, "HBM3"),
+    "dram_pseudo": (1, "HBM3"),
+    "dram_burst_bytes": (64, "HOPPER"),
+    "dram_burst_clk": (2, "HOPPER; DER"),
+    "dram_bank_mask": (0x0000_7180, "HBM3; EST"),  # lines in turn over pseudo channels; a row has 1 kB
+    "dram_row_mask": (0xFFFF_8000, "HBM3; EST"),
+    "t_ccd": (2, "HBM3; DER"),
+    "t_ccdl": (8, "HBM3; DER"),
+    "t_rcd": (51, "HBM3; DER"),
+    "t_rp": (43, "HBM3; DER"),
+    "t_ras": (74, "HBM3; DER"),
+    "t_rc": (118, "HBM3; DER"),
+    "t_rrd": (4, "HOPPER; FIT"),  # random sectors of 64 bytes, 1,773 GB/s
+    "t_faw": (0, "MODEL"),
+    "t_cl": (33, "HBM3; DER"),
+    "t_wl": (16, "HBM3; DER"),
+    "t_wtr": (16, "HBM3; DER"),
+    "t_wr": (54, "HBM3; DER"),
+    "t_rtp": (15, "HBM3; DER"),
+    "t_rtpl": (0, "MODEL"),
+    "t_refi": (10214, "HBM3; DER"),
+    "t_rfc": (260, "HOPPER; FIT"),  # of single banks, as a short one of all of them
 }
 
 _LATENCY: dict[str, Value] = {

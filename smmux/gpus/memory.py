@@ -20,7 +20,9 @@ _PORTS: dict[str, Value] = {
     "xbar_latency": (4, "GS32; GS-480; DER"),  # injection, VC allocation, switch allocation, ejection: 1 each
     "partition_bytes": (256, "SDK-T; GS302"),
     "write_bytes": (32, "GS302; GS-480"),  # the flit
+    "reply_bytes": (0, "GS302; GS-480"),  # flits
     "dram_bank_hash": (1, "PAT-BANK; ENVY; EST"),  # that banks are permuted is documented, the function is not
+    "dram_pseudo": (0, "NA"),
     "dram_burst_clk": (2, "GS302; GS-480"),
     "dram_policy": ("fr_fcfs", "GS302; GS-480"),
     "dram_age_cap": (500, "EST"),  # of no card: about as long as a full window of conflicts takes

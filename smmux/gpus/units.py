@@ -33,6 +33,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "drain_shared": (1, "NA"),
     "drain_global": (1, "NA"),
     "drain_data": (0, "NA"),
+    "store_bytes": (0, "MODEL"),
 }
 """A machine without control bits, without queues in front of its memory pipe, whose clock begins with the first
 block."""

@@ -113,7 +113,7 @@ def test_machines_are_values(gpu):
         ({"smem_bytes": 100}, "smem_bytes = 100 bytes is outside 1024"),
         ({"lat_alu": 0}, "lat_alu = 0 clk is outside 1"),
         ({"sm_count": 2.5}, "sm_count must be an integer, not 2.5"),
-        ({"coalesce_rule": 14}, "coalesce_rule must be 13, 20 or 35"),
+        ({"coalesce_rule": 14}, "coalesce_rule must be 13, 20, 35 or 90"),
         ({"smem_bank_bytes": 5}, "smem_bank_bytes must be 4 or 8"),
         ({"smem_banks": 24}, "power of two"),
         ({"max_threads_sm": 256}, "max_threads_block = 512 exceeds max_threads_sm = 256"),

@@ -1,7 +1,8 @@
 """Definition of coalescing: the addresses of a warp -> memory transactions.
 
 Slow and obvious; csrc/memory/coalesce.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.2 (capability
-1.2, 1.3), G.4.2 (2.x) and G.5.2 (3.5). `addresses` are 32 byte addresses, `lanes` the lanes that take part.
+1.2, 1.3), G.4.2 (2.x) and G.5.2 (3.5); what was measured of 9.0. `addresses` are 32 byte addresses, `lanes` the lanes
+that take part.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ def coalesce(
         size = {1: 32, 2: 64}.get(width, 128)
         requests = split(taking_part, 16)
         return [narrow(s, addresses) for request in requests for s in segments(addresses, request, size)]
-    size = 128 if rule == 20 and l1_line else 32
     requests = split(taking_part, {8: 16, 16: 8}.get(width, 32))
+    if rule == 90:
+        return [run for request in requests for s in segments(addresses, request, 128) for run in runs(s, addresses)]
+    size = 128 if rule == 20 and l1_line else 32
     return [s for request in requests for s in segments(addresses, request, size)]
 
 
@@ -37,6 +40,18 @@ def segments(addresses: Sequence[int], request: Sequence[int], size: int) -> lis
         inside = [lane for lane in waiting if base <= addresses[lane] < base + size]
         found.append((base, size, tuple(inside)))
         waiting = [lane for lane in waiting if lane not in inside]
+    return found
+
+
+def runs(line: Segment, addresses: Sequence[int]) -> list[Segment]:
+    """CC 9.0: the sectors of 32 bytes of a line that its lanes touch, those side by side as one."""
+    found: list[Segment] = []
+    for base, _, lanes in sorted(segments(addresses, line[2], 32)):
+        if found and found[-1][0] + found[-1][1] == base:
+            before = found.pop()
+            found.append((before[0], before[1] + 32, tuple(sorted(before[2] + lanes))))
+        else:
+            found.append((base, 32, lanes))
     return found
 
 
