@@ -77,7 +77,9 @@ class Array:
         try:
             value = self.data[self._place(index)]
         except IndexError as error:
-            value = self.data.dtype.type(Number.instead_of(error))
+            items = index if isinstance(index, tuple) else (index,)
+            inside = self.data[tuple(self._slice(item) if isinstance(item, slice) else 0 for item in items)]
+            value = np.full(inside.shape, Number.instead_of(error), self.data.dtype)[()]
         if isinstance(value, np.ndarray):
             return Array(value, self.beside, self.whole)
         narrow = value.dtype.kind in "iu" and value.dtype.itemsize < 4
