@@ -96,7 +96,7 @@ def get(gpu: str | Gpu) -> Gpu:
 @cache
 def _build(name: str) -> Gpu:
     description, values = _MACHINES.get(name) or _PROVISIONAL[name]
-    return build(name, description, values, _CARVEOUTS.get(name, {}))
+    return build(name, description, values, _CARVEOUTS.get(name, {}), driver_chooses=name in _PROVISIONAL)
 
 
 def current() -> Gpu:

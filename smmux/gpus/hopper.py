@@ -63,7 +63,7 @@ _CORE: dict[str, Value] = {
     "warp_gran": (4, "HOPPER"),
     "smem_bytes": (233_472, "HOPPER"),
     "smem_unit": (128, "HOPPER"),
-    "smem_reserved": (0, "MODEL"),  # what the driver reserves stands in the cubin's own bytes
+    "smem_reserved": (1024, "HOPPER"),
     "param_in_smem": (0, "HOPPER"),
     "pointer_bytes": (8, "HOPPER"),
     "smm_unit": (128, "HOPPER; MODEL"),  # as smem_unit

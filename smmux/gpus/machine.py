@@ -101,6 +101,9 @@ class Gpu(_Parameters):
         default=(), compare=False, repr=False
     )
 
+    # Whether a driver chooses among them where a launch does not.
+    driver_chooses: bool = field(default=False, compare=False, repr=False)
+
     def __post_init__(self) -> None:
         for parameter in PARAMETERS.values():
             value = parameter.checked(f"{self.name}: {parameter.name}", getattr(self, parameter.name))
@@ -194,10 +197,15 @@ class Gpu(_Parameters):
 
 
 def build(
-    name: str, description: str, values: Mapping[str, Value], carveouts: Mapping[int, Mapping[str, Value]] | None = None
+    name: str,
+    description: str,
+    values: Mapping[str, Value],
+    carveouts: Mapping[int, Mapping[str, Value]] | None = None,
+    driver_chooses: bool = False,
 ) -> Gpu:
     """The machine with these values, each with its source, and the carve-outs that a launch may choose, by kB of shared
-    memory. Raises ConfigError for missing or unknown parameters."""
+    memory; driver_chooses: a driver does where a launch does not. Raises ConfigError for missing or unknown
+    parameters."""
     missing = [p for p in PARAMETERS if p not in values]
     unknown = [p for p in values if p not in PARAMETERS]
     if missing or unknown:
@@ -208,7 +216,14 @@ def build(
         for size, changes in sorted((carveouts or {}).items())
     )
     parameters: dict[str, Any] = {p: value for p, value, _ in origin}
-    return Gpu(name=name, description=description, origin=origin, carveouts=choices, **parameters)
+    return Gpu(
+        name=name,
+        description=description,
+        origin=origin,
+        carveouts=choices,
+        driver_chooses=driver_chooses,
+        **parameters,
+    )
 
 
 def as_tuple(gpu: Gpu) -> tuple[int, ...]:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smmux import _core, gpus
 from smmux.base.dimensions import dim3
 from smmux.drawing.markup import html_table
+from smmux.gpus.sources import CHANGED
 from smmux.machines.occupancy_picture import occupancy_chart
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Occupancy",
     "checked_size",
+    "driver_carveout",
     "occupancy",
     "register_budget",
     "registers_for",
@@ -164,7 +167,23 @@ def _resident(
 
 def static_reserved(program: Program, gpu: gpus.Gpu) -> int:
     """Bytes of shared memory that a block holds beside its arrays: built-ins and, on CC 1.x, the parameters."""
-    return gpu.smem_reserved + (program.param_bytes(gpu.pointer_bytes) if gpu.param_in_smem else 0)
+    own = max(0, gpu.smem_reserved - program.reserved_bytes)
+    return own + (program.param_bytes(gpu.pointer_bytes) if gpu.param_in_smem else 0)
+
+
+def driver_carveout(program: Program, gpu: gpus.Gpu, block: int | Sequence[int]) -> gpus.Gpu:
+    """The machine with the carve-out that a driver takes for a launch that asks for none: the smallest one with which as
+    many blocks reside as with the largest. Machines without such a driver, and changed ones, stay as they are."""
+    if not gpu.driver_chooses or gpu.sources["smem_bytes"] == CHANGED or gpu.sources["l1_bytes"] == CHANGED:
+        return gpu
+    found = [_carved(gpu, size) for size, _ in gpu.carveouts]
+    most = resident_blocks(program.nregs, program, found[-1], block)
+    return next(other for other in found if resident_blocks(program.nregs, program, other, block) == most)
+
+
+@lru_cache(maxsize=64)
+def _carved(gpu: gpus.Gpu, kilobytes: int) -> gpus.Gpu:
+    return gpu.with_carveout(kilobytes)
 
 
 def register_budget(program: Program, gpu: gpus.Gpu, block: int | Sequence[int], extra: int = 3) -> int:

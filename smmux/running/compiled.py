@@ -34,6 +34,8 @@ __all__ = ["program_of", "simulate"]
 
 PREDICATES = 16
 SHARED_ALIGNMENT = 16
+SHARED_RESERVED = 1024
+"""Bytes that the compiler reserves for the driver in front of what a kernel declares, if it uses shared memory at all."""
 BARRIERS = {14, 15}
 """Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
@@ -115,6 +117,7 @@ def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memor
         uniform_regs=lowered.layout.uniforms,
         shared_bytes=fixed + held,
         dynamic_bytes=dynamic_shared - held,
+        reserved_bytes=min(fixed, SHARED_RESERVED),
         local_bytes=_stack_bytes(image),
         const=bytes(lowered.constant_bytes),
         pack=partial(_pack, cubin, image, lowered, dynamic_shared, machine, memory),

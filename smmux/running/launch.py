@@ -16,7 +16,7 @@ from smmux.base.tracebacks import brief
 from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
 from smmux.machines import management
-from smmux.machines.occupancy import registers_for, static_reserved
+from smmux.machines.occupancy import driver_carveout, registers_for, static_reserved
 from smmux.results.result import Result
 from smmux.running import faults
 from smmux.running.arguments import pack
@@ -57,6 +57,8 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
     try:
         grid3, block3 = dim3("grid", prepared.grid), dim3("block", prepared.block)
         _check_geometry(machine, grid3, block3)
+        if chosen["carveout"] is None:
+            machine = driver_carveout(program, machine, block3)
         reserved = static_reserved(program, machine)
         _check_resources(program, machine, block3, reserved)
         if program.pack is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,48 @@ def test_the_command_line_chooses(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert main([*arguments, *more, "float32[3840]"]) == 0
         residency.append(json.loads(capsys.readouterr().out)["residency"])
     assert residency == [4, 1]
+
+
+CARD = Path(__file__).parents[2] / "experiments" / "hardware" / "hopper" / "h100" / "empty_kernels.csv"
+ASKED = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 200)
+"""Kilobytes that the card's last launches asked for, in their order, each twice."""
+
+
+@cuda.jit
+def nothing(y: Any) -> None:
+    y[0] = 1
+
+
+def on_hopper(threads: int, kilobytes: int, **options: Any) -> Result:
+    return nothing.simulate(
+        1, threads, (np.zeros(1, np.int32),), gpu="CC90-provisional", dynshared=1024 * kilobytes, **options
+    )
+
+
+@pytest.mark.parametrize("threads", [32, 256, 1024])
+def test_the_driver_chooses_on_hopper_and_each_block_holds_a_kilobyte_more(threads: int) -> None:
+    sizes = [size for size, _ in gpus.get("CC90-provisional").carveouts]
+    for kilobytes in (0, *ASKED):
+        result = on_hopper(threads, kilobytes)
+        fitting = {size: min(2048 // threads, 32, size // (kilobytes + 1)) for size in sizes}
+        assert result.residency == fitting[228], kilobytes
+        assert result.gpu.smem_bytes == 1024 * next(size for size in sizes if fitting[size] == fitting[228])
+        assert (result.gpu.smem_bytes + result.gpu.l1_bytes) // 1024 == 256 - 12
+
+
+def test_the_driver_of_a_card_chooses_alike_where_threads_do_not_count() -> None:
+    """For small parts of blocks of 128 and 256 threads the card takes a step or two more."""
+    with CARD.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["cache_control"] == "none"]
+    card = {(int(row["block"]), 0): int(row["launch__shared_mem_config_size"]) for row in rows[:16]}
+    last = [int(row["launch__shared_mem_config_size"]) for row in rows if (row["grid"], row["block"]) == ("132", "256")]
+    card.update({(256, asked): last[2 * i] for i, asked in enumerate(ASKED)})
+    more = {key: on_hopper(*key).gpu.smem_bytes for key in card}
+    assert all(more[key] <= card[key] for key in card)
+    assert {key for key in card if more[key] < card[key]} == {(128, 0), (256, 0), (256, 1), (256, 4), (256, 8)}
+
+
+def test_a_launch_or_a_user_overrules_the_driver() -> None:
+    assert on_hopper(32, 1, carveout=100).gpu.smem_bytes == 100 * 1024
+    own = gpus.get("CC90-provisional").replace(smem_bytes=50 * 1024)
+    assert nothing.simulate(1, 32, (np.zeros(1, np.int32),), gpu=own).gpu.smem_bytes == 50 * 1024
