@@ -188,7 +188,7 @@ class Result(Mapping[str, int]):
         return occupancy(
             self.threads,
             program.nregs,
-            program.shared_bytes,
+            program.shared_bytes - program.reserved_bytes,
             gpu,
             program.param_bytes(gpu.pointer_bytes),
             dynamic_bytes=program.dynamic_bytes,
