@@ -164,9 +164,17 @@ class Function:
         self.card.call("cuFuncSetAttribute", self.handle, attribute, value)
         return self
 
-    def __call__(self, grid: int, block: int, *arguments: Any, shared: int = 0, stream: c_void_p | None = None) -> None:
-        """Launch so many blocks of so many threads."""
+    def __call__(
+        self,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        *arguments: Any,
+        shared: int = 0,
+        stream: c_void_p | None = None,
+    ) -> None:
+        """Launch so many blocks of so many threads, in up to three dimensions."""
         held = [np.array(value, np.uint64) if isinstance(value, int) else np.array(value) for value in arguments]
         pointers = (c_void_p * len(held))(*[value.ctypes.data for value in held])
-        sizes = [c_uint(size) for size in (grid, 1, 1, block, 1, 1, shared)]
+        shapes = [(*(shape if isinstance(shape, tuple) else (shape,)), 1, 1)[:3] for shape in (grid, block)]
+        sizes = [c_uint(size) for size in (*shapes[0], *shapes[1], shared)]
         self.card.call("cuLaunchKernel", self.handle, *sizes, stream, pointers, None)

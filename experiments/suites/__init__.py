@@ -1,0 +1,110 @@
+"""Kernels of many fields with data and checked results, at three sizes: small (some blocks), middle (about as many as
+an H100 holds at once), large (several times that).
+
+A suite is a file of CUDA C++ and the module of the same name, which says of each kernel what it is launched with: a
+function with the kernel's name makes a `Launch` from a random generator and a size. Only NumPy is needed, so that the
+same data go to a card and to the simulator. `WORKLOADS` holds all kernels, and `is_open` says which half a suite
+belongs to: errors of the sealed half are not looked at one by one while the machine is still being improved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["SIZES", "STRATA", "SUITES", "WORKLOADS", "Launch", "Workload", "is_open", "workload"]
+
+Random = np.random.Generator
+Shape = int | tuple[int, ...]
+
+SIZES = ("small", "middle", "large")
+STRATA = ("streaming", "cache", "shared", "arithmetic", "divergent", "atomic", "fp64", "mma", "tiny")
+"""What should decide a kernel's time."""
+SALT = 0
+"""The first whole number with which each stratum that has several suites is in both halves; chosen, as all of this
+was, before anything had been measured."""
+SUITES = (
+    "dense", "finance", "graphs", "images", "integers", "lattices", "layers", "matrices", "numeric", "particles",
+    "signals", "single", "sorting", "sparse", "statistics", "strings", "transformer", "vectors",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """A kernel's launch: grid, block, arguments (arrays for pointers, NumPy scalars, Python numbers for int and float),
+    and by the index of an argument what its array holds afterwards, to within `relative` and `absolute`. Elements that are not known are NaN."""
+
+    grid: Shape
+    block: Shape
+    args: Sequence[Any]
+    results: Mapping[int, Any]
+    relative: float = 0.0
+    absolute: float = 0.0
+    dynamic: int = 0
+
+    def values(self) -> list[Any]:
+        """The arguments with the types that the kernel takes; arrays are copies."""
+        kinds: dict[type, Any] = {int: np.int32, float: np.float32}
+        return [value.copy() if isinstance(value, np.ndarray) else kinds.get(type(value), lambda x: x)(value) for value in self.args]
+
+    def wrong(self, index: int, got: np.ndarray) -> str:
+        """What is wrong with the result in that argument; nothing if it is right."""
+        expected = np.asarray(self.results[index])
+        if not expected.dtype == got.dtype:
+            expected = expected.astype(np.float64)
+        right = np.isclose(got, expected.reshape(got.shape), self.relative, self.absolute) | np.isnan(expected.reshape(got.shape))
+        return "" if right.all() else f"argument {index}: {np.size(right) - np.count_nonzero(right)} elements"
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """A kernel of a suite, what decides its time, and what makes its launches."""
+
+    name: str
+    suite: str
+    stratum: str
+    make: Callable[[Random, int], Launch]
+
+    @property
+    def binary(self) -> str:
+        """The file of its GPU code: that of the suite, and of the kernel where the compiler makes one for each."""
+        return f"{self.suite}.{self.name}.cubin" if self.suite == "numeric" else f"{self.suite}.cubin"
+
+    def launch(self, size: str) -> Launch:
+        """The launch of that size; always with the same data."""
+        index = SIZES.index(size)
+        return self.make(np.random.default_rng([zlib.crc32(self.name.encode()), index]), index)
+
+
+WORKLOADS: dict[str, Workload] = {}
+"""The kernels by `suite.name`."""
+
+
+def workload(stratum: str) -> Callable[[Callable[[Random, int], Launch]], Callable[[Random, int], Launch]]:
+    """Enter a kernel with the name of the function, which makes its launches."""
+
+    def enter(make: Callable[[Random, int], Launch]) -> Callable[[Random, int], Launch]:
+        suite = make.__module__.rpartition(".")[2]
+        if stratum not in STRATA:
+            raise ValueError(f"{stratum!r} is no stratum")
+        WORKLOADS[f"{suite}.{make.__name__}"] = Workload(make.__name__, suite, stratum, make)
+        return make
+
+    return enter
+
+
+def is_open(suite: str) -> bool:
+    """Whether a suite is in the open half: of the suites in the order of SHA-256 of `SALT` and their names every second
+    one is, beginning with the first."""
+    order = sorted(SUITES, key=lambda name: hashlib.sha256(f"{SALT}{name}".encode()).hexdigest())
+    return order.index(suite) % 2 == 0
+
+
+for _suite in SUITES:
+    importlib.import_module(f"{__name__}.{_suite}")
