@@ -16,19 +16,19 @@ def product(rng: Random, n: int, grid: tuple[int, int], block: int | tuple[int, 
 
 @workload("cache")
 def gemm_plain(rng: Random, size: int) -> Launch:
-    n = (64, 512, 768)[size]
+    n = (64, 384, 512)[size]
     return product(rng, n, (n // 16, n // 16), (16, 16))
 
 
 @workload("shared")
 def gemm_tiled(rng: Random, size: int) -> Launch:
-    n = (64, 512, 768)[size]
+    n = (64, 384, 640)[size]
     return product(rng, n, (n // 16, n // 16), (16, 16))
 
 
 @workload("shared")
 def gemm_registers(rng: Random, size: int) -> Launch:
-    n = (128, 768, 1536)[size]
+    n = (128, 512, 896)[size]
     return product(rng, n, (n // 64, n // 64), 256)
 
 

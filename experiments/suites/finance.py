@@ -85,7 +85,7 @@ def barrier_paths(rng: Random, size: int) -> Launch:
 
 @workload("shared")
 def binomial(rng: Random, size: int) -> Launch:
-    n = (8, 528, 1_584)[size]
+    n = (8, 264, 1_056)[size]
     spot, strike = (rng.uniform(20, 100, n).astype(np.float32) for _ in range(2))
     up, share, discount = 0.02, 0.5, 0.9999
     value = np.maximum(spot[:, None] * np.exp2((2 * np.arange(256) - 255) * up) - strike[:, None], 0)

@@ -22,7 +22,7 @@ def halves_global(rng: Random, size: int) -> Launch:
 
 @workload("mma")
 def halves_ahead(rng: Random, size: int) -> Launch:
-    n = (128, 1_024, 2_048)[size]
+    n = (128, 768, 1_536)[size]
     a, b = halves(rng, (n, n)), halves(rng, (n, n))
     out = a.astype(np.float32) @ b.astype(np.float32).T
     return Launch((n // 64, n // 64), 128, [n, a, b, np.zeros((n, n), np.float32)], {3: out})

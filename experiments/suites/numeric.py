@@ -27,7 +27,7 @@ def smooth(rng: Random, size: int) -> Launch:
 
 @workload("shared")
 def tiled_product(rng: Random, size: int) -> Launch:
-    n = (64, 512, 768)[size]
+    n = (64, 384, 512)[size]
     launch = product(rng, n, (n // 16, n // 16), (16, 16))
     return Launch(launch.grid, launch.block, launch.args[1:], {2: launch.results[3]})
 

@@ -9,26 +9,26 @@ from experiments.suites import Launch, Random, workload
 
 @workload("arithmetic")
 def bodies(rng: Random, size: int) -> Launch:
-    n = (512, 4_096, 16_896)[size]
+    n, sources = ((512, 512), (16_896, 1_024), (50_688, 1_024))[size]
     body = rng.random((n, 4)).astype(np.float32)
-    looked = np.arange(0, n, max(n // 256, 1))
-    off = body[None, :, :3].astype(np.float64) - body[looked, None, :3]
-    scale = body[:, 3] / ((off**2).sum(2) + 0.01) ** 1.5
+    looked = np.arange(0, n, n // 256)
+    off = body[None, :sources, :3].astype(np.float64) - body[looked, None, :3]
+    scale = body[:sources, 3] / ((off**2).sum(2) + 0.01) ** 1.5
     out = np.full((n, 4), np.nan)
     out[looked, :3], out[looked, 3] = (off * scale[:, :, None]).sum(1), 0
-    return Launch(n // 128, 128, [n, body, np.zeros_like(body)], {2: out}, 1e-3, 0.1)
+    return Launch(n // 128, 128, [sources, body, np.zeros_like(body)], {2: out}, 1e-3, 0.1)
 
 
 @workload("fp64")
 def bodies_double(rng: Random, size: int) -> Launch:
-    n = (512, 4_224, 8_448)[size]
+    n, sources = ((512, 512), (8_448, 512), (33_792, 512))[size]
     x, y, mass = rng.random((3, n))
-    looked = np.arange(0, n, max(n // 256, 1))
-    dx, dy = x - x[looked, None], y - y[looked, None]
-    scale = mass / (dx * dx + dy * dy + 0.01) ** 2
+    looked = np.arange(0, n, n // 256)
+    dx, dy = x[:sources] - x[looked, None], y[:sources] - y[looked, None]
+    scale = mass[:sources] / (dx * dx + dy * dy + 0.01) ** 2
     fx, fy = np.full(n, np.nan), np.full(n, np.nan)
     fx[looked], fy[looked] = (dx * scale).sum(1), (dy * scale).sum(1)
-    return Launch(n // 64, 64, [n, x, y, mass, np.zeros(n), np.zeros(n)], {4: fx, 5: fy}, 1e-9, 1e-6)
+    return Launch(n // 64, 64, [sources, x, y, mass, np.zeros(n), np.zeros(n)], {4: fx, 5: fy}, 1e-9, 1e-6)
 
 
 @workload("cache")

@@ -18,7 +18,7 @@ def fft_256(rng: Random, size: int) -> Launch:
 
 @workload("arithmetic")
 def dft_direct(rng: Random, size: int) -> Launch:
-    n = (256, 2_048, 4_096)[size]
+    n = (256, 1_024, 3_072)[size]
     x = rng.standard_normal(n).astype(np.float32)
     out = np.fft.fft(x.astype(np.float64))
     args = [n, x, np.zeros((n, 2), np.float32)]
