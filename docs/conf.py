@@ -17,7 +17,7 @@ author = "the authors of smmux"
 release = version = smmux.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "made"]
-exclude_patterns = ["figures/*"]
+exclude_patterns = ["figures/*", "templates/*"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["html_image"]
 nb_execution_mode = "cache"  # runs those that have changed; `-D nb_execution_mode=off` for a quick look at the text
@@ -36,6 +36,19 @@ html_theme = "furo"
 html_title = f"smmux {version}"
 html_static_path = ["static"]
 html_css_files = ["smmux.css"]
+html_js_files = ["zoom.js", "versions.js"]
+html_show_copyright = False
+templates_path = ["templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"

@@ -1,19 +1,25 @@
-"""Make the page with all figures from the files of the last runs, and small copies of the pictures for it."""
+"""Make the page with all figures from the files of the last runs, and small copies of the pictures for it.
+
+Time lines are drawn once more as SVG, which stays sharp when it is enlarged, as the site lets its reader do.
+"""
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import io
 import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
 import experiments
+from experiments.common.harness import drawn
 from experiments.common.verdicts import claims
 from smmux.base.whole_files import finish, write_bytes, write_text
 
@@ -21,8 +27,10 @@ __all__ = ["FIRST", "in_order", "main", "page", "small", "title_of"]
 
 FIRST = ("fig14", "fig15", "fig11", "fig01", "fig12", "fig13", "table1", "fig04", "fig09", "fig10", "vtb_n")
 """What the paper is about comes first, then the others by name."""
+TIME_LINES = ("fig04", "fig09", "fig10")
+"""Figures that have more in them than a page is wide."""
 BYTES = 75_000
-"""Most bytes of a picture on the page."""
+"""Most bytes of a picture on the page that is no time line."""
 
 HEAD = """# Gallery
 
@@ -42,6 +50,14 @@ def small(picture: Path, limit: int = BYTES) -> bytes:
             if file.tell() <= limit:
                 return file.getvalue()
     raise ValueError(f"{picture} is larger than {limit} bytes at every width")
+
+
+def sharp(name: str, content: dict[str, Any]) -> bytes:
+    """The figure of an experiment as SVG with words in it, drawn from the content of its file."""
+    experiment = importlib.import_module(f"experiments.{name}").EXPERIMENT
+    [svg] = drawn(experiment, content["rows"], content["caption"], "svg")
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", svg.decode(), flags=re.S)
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text).encode()  # of 1/72 inch
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -70,22 +86,30 @@ def page(results: Path, docs: Path) -> str:
     small_ones, parts = [], []
     for name in in_order(path.stem for path in results.glob("*.png")):
         picture = results / f"{name}.png"
-        caption = json.loads(picture.with_suffix(".json").read_text(encoding="utf-8"))["caption"]
-        write_bytes(docs / "figures" / picture.name, small(picture))
-        parts.append(section(name, caption))
+        content = json.loads(picture.with_suffix(".json").read_text(encoding="utf-8"))
+        file = sharp(name, content) if name in TIME_LINES else small(picture)
+        write_bytes(docs / "figures" / file_of(name), file)
+        parts.append(section(name, content["caption"]))
         small_ones.append(thumbnail(name))
     return "\n\n".join([HEAD.format(claims=len(claims())), "\n".join(small_ones), *parts]) + "\n"
 
 
+def file_of(name: str) -> str:
+    """The file of a picture on the page."""
+    return f"{name}.{'svg' if name in TIME_LINES else 'png'}"
+
+
 def thumbnail(name: str) -> str:
-    """A small picture that leads to the large one."""
+    """A small picture that leads to the large one, above what that is called: "Figure 14", or all of it."""
     title = title_of(name)
-    return f'[<img src="figures/{name}.png" alt="small picture: {title}" width="150">](#{anchor(title)})'
+    called = title.partition(":")[0]
+    image = f'<img src="figures/{file_of(name)}" alt="small picture: {title}" width="150">'
+    return f"[{image}<br>{called}](#{anchor(title)})"
 
 
 def section(name: str, caption: str) -> str:
     """A picture with its title, its command and its caption."""
-    return f"## {title_of(name)}\n\n`python -m experiments.{name}`\n\n![{caption}](figures/{name}.png)"
+    return f"## {title_of(name)}\n\n`python -m experiments.{name}`\n\n![{caption}](figures/{file_of(name)})"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

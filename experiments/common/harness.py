@@ -30,7 +30,7 @@ from smmux.errors import ConfigError
 from smmux.gpus import Gpu
 from smmux.sweep import Cache, Record, executing, sweeping
 
-__all__ = ["Experiment", "Made", "Plot", "name_of_machine"]
+__all__ = ["Experiment", "Made", "Plot", "drawn", "name_of_machine"]
 
 Plot = Callable[[Sequence[Record], Any], Any]
 
@@ -53,6 +53,8 @@ ELSEWHERE = ("out", "page", "cache", "resume", "executor")
 """Options that change no result."""
 SUFFIXES = (".json", ".csv", ".png", ".pdf")
 """The files of an experiment."""
+TIMELESS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+"""Metadata of a format in which files do not differ by when they were made."""
 PARTS = ("run", "table", "summary", "check", "caption", "machines", "sizes")
 """Fields of `Experiment` that are the functions of that name in its script, unless the script gives others."""
 
@@ -280,7 +282,7 @@ def _write(out: Path, experiment: Experiment, content: Mapping[str, Any]) -> Non
     """The four files of an experiment, which change together."""
     out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, indent=1, default=_as_json) + "\n"
-    pictures = _pictures(content["rows"], experiment, content["caption"])
+    pictures = drawn(experiment, content["rows"], content["caption"], "png", "pdf")
     paths = (out / f"{experiment.name}{suffix}" for suffix in SUFFIXES)
     with whole_files.replacing(*paths) as (path, table, *drafts):
         path.write_text(text, encoding="utf-8")
@@ -315,8 +317,8 @@ def _write_csv(path: Path, records: Sequence[Record]) -> None:
         writer.writerows(records)
 
 
-def _pictures(records: Sequence[Record], experiment: Experiment, caption: str) -> tuple[bytes, bytes]:
-    """The figure as PNG and as PDF."""
+def drawn(experiment: Experiment, records: Sequence[Record], caption: str, *formats: str) -> list[bytes]:
+    """The figure with its caption, as files of the formats."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -331,7 +333,7 @@ def _pictures(records: Sequence[Record], experiment: Experiment, caption: str) -
         for i, plot in enumerate(plots):
             plot(records, figure.add_subplot(len(plots), 1, i + 1))
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6, linespacing=1.3)
-        image, document = io.BytesIO(), io.BytesIO()
-        figure.savefig(image, format="png")
-        figure.savefig(document, format="pdf", metadata={"CreationDate": None})
-    return image.getvalue(), document.getvalue()
+        files = [io.BytesIO() for _ in formats]
+        for kind, file in zip(formats, files, strict=True):
+            figure.savefig(file, format=kind, metadata=TIMELESS.get(kind))
+    return [file.getvalue() for file in files]

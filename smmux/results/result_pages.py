@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from smmux.drawing.markup import page, table_of_text
@@ -21,6 +21,10 @@ _TOP = 10
 
 _SORTED = ("issued", "idle", "transactions", "passes")
 """Counters by which the lines of a source are listed again."""
+_GAP = 12
+"""Lines without counters, if more than these are in a row, belong to something else."""
+_SOURCE = "margin:0;white-space:pre-wrap;min-width:18em"
+"""Look of a source line: a long one is broken before a counter is cut off at the edge."""
 
 
 def result_html(result: Result) -> str:
@@ -134,7 +138,7 @@ def _heat_map(result: Result) -> str:
     lines.pop(0, None)
     if not lines and len(result.files) == 1:
         return ""
-    tables = [_lines_table(result, range(min(lines), max(lines) + 1))] if lines else []
+    tables = [_lines_table(result, _stretches(lines))] if lines else []
     for file in result.files[1:]:
         table = _lines_table(result, result.lines(file=file), file)
         tables.append(f"<details><summary>lines of {html.escape(file)}</summary>{table}</details>")
@@ -146,8 +150,20 @@ def _heat_map(result: Result) -> str:
     return "".join(tables)
 
 
-def _lines_table(result: Result, shown: Iterable[int], file: str | None = None) -> str:
-    """Source lines of a file in the order given, with the counters of those that have any.
+def _stretches(counted: Iterable[int]) -> Iterator[int | None]:
+    """Lines from the first to the last counted one; None for what is between a function and another far away."""
+    before = None
+    for line in sorted(counted):
+        if before is not None and line - before > _GAP:
+            yield None
+        elif before is not None:
+            yield from range(before + 1, line)
+        yield line
+        before = line
+
+
+def _lines_table(result: Result, shown: Iterable[int | None], file: str | None = None) -> str:
+    """Source lines of a file in the order given, with the counters of those that have any; None is a gap.
 
     Counters that are 0 everywhere are left out: without them most tables are as wide as a page.
     """
@@ -157,7 +173,10 @@ def _lines_table(result: Result, shown: Iterable[int], file: str | None = None) 
     slowest = max(time.values()) or 1
     rows = []
     for line in shown:
-        code = f"<pre style='margin:0'>{html.escape(result.source(line, file))}</pre>"
+        if line is None:
+            rows.append("<tr><td>...</td></tr>")
+            continue
+        code = f"<pre style='{_SOURCE}'>{html.escape(result.source(line, file))}</pre>"
         cells = [f"<td>{line}</td>", f"<td style='text-align:left'>{code}</td>"]
         if line in lines:
             cells.append(_bar(f"{time[line]:.1%}", time[line] / slowest))

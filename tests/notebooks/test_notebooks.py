@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,17 @@ def test_no_stored_outputs(path: Path) -> None:
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert cells
     assert not any(cell.outputs or cell.execution_count for cell in cells)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_badge_starts_it_in_a_browser(path: Path) -> None:
+    """Binder installs the checkout as its own files say; the extra that they name is one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    place = project["urls"]["Repository"].partition("github.com/")[2]
+    badge = f"(https://mybinder.org/v2/gh/{place}/main?labpath=notebooks%2F{path.name})"
+    assert badge in nbformat.read(path, as_version=4).cells[0].source
+    assert "\n.[notebook]\n" in (ROOT / ".binder" / "requirements.txt").read_text()
+    assert "notebook" in project["optional-dependencies"]
 
 
 @pytest.mark.filterwarnings("ignore")  # of the messaging libraries

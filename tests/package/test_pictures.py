@@ -92,6 +92,11 @@ def borrowed(a):
     smm.release()
 
 
+@cuda.jit(device=True)
+def raised(value):
+    return value + 1
+
+
 def turned_on(gpu: str) -> Result:
     matrix = np.arange(16 * 512, dtype=np.float32).reshape(16, 512)
     out = np.zeros((512, 16), np.float32)
@@ -264,6 +269,22 @@ def test_the_heat_map_is_the_counters_of_the_lines(runs: tuple[Result, Result]) 
     for (rows, _), name in zip(maps[1:], ("issued", "idle", "transactions", "passes"), strict=True):
         column = [int(row[rows[0].index(name)].replace(",", "")) for row in rows[1:]]
         assert column == sorted((each[name] for each in lines.values() if each[name]), reverse=True)
+
+
+def test_the_heat_map_leaves_out_what_lies_between_functions() -> None:
+    @cuda.jit
+    def calls(a):
+        i = cuda.grid(1)
+
+        a[i] = raised(a[i])
+
+    result = calls.simulate(1, 32, (np.zeros(32, np.int32),), profile=True)
+    rows = next(rows for rows in Tables(result._repr_html_()).tables if rows[0][:1] == ["line"])
+    lines = [row[0] for row in rows[1:]]
+    first = int(lines[0])
+    last = int(lines[-1])
+    assert lines == [str(first), "...", str(last - 2), str(last - 1), str(last)]
+    assert [result.source(line) for line in (first, last)] == ["    return value + 1", "        a[i] = raised(a[i])"]
 
 
 def test_lines_sort_by_a_counter(runs: tuple[Result, Result]) -> None:

@@ -122,7 +122,9 @@ def test_the_readmes_first_example_gives_its_pictures(tmp_path, monkeypatch):
 def test_files_and_modules_are_named_where_they_lie(page):
     """Those of the package, by their path or as `python -m`."""
     text = re.sub(
-        r"https://github\.com/smmux/smmux/\S*|\S*docs/pictures/\S*", "", as_paths(page.read_text(), page.parent)
+        r"https://(?:github\.com/smmux/smmux|mybinder\.org)/\S*|\S*docs/pictures/\S*",
+        "",
+        as_paths(page.read_text(), page.parent),
     )
     paths = re.findall(r"\b((?:smmux|experiments|csrc|tests|notebooks|docs)/[\w/.]*[\w/])", text)
     modules = [

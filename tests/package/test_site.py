@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import types
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,8 +16,10 @@ from PIL import Image
 
 import smmux
 from experiments import gallery, report
+from experiments.common import timelines
 from experiments.common.verdicts import claims
 from tests.dead_links import dead
+from tests.site_in_browser import BROWSER, wrong
 
 pytest.importorskip("sphinx")
 
@@ -91,6 +95,22 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     assert list(dead(tmp_path)) == ["a.html: #z", "a.html: b.html#y", "a.html: c.png"]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which(BROWSER), reason="needs a browser")
+def test_a_browser_finds_what_is_wrong_with_a_page(tmp_path: Path) -> None:
+    long = "x" * 90
+    (tmp_path / "good.html").write_text("<!DOCTYPE html><p>Words that <b>break</b>.")
+    (tmp_path / "bad.html").write_text(
+        f"<!DOCTYPE html><p>{long}<img src='none.png'><script>none()</script>"
+        f"<div class=cell style='width: 90px; overflow: auto'><pre>{long}</pre></div>"
+    )
+    found = sorted(wrong(tmp_path))
+    assert all(each.startswith("/bad.html at ") for each in found)
+    told = [re.sub(r"http://[\d.:]+|\d{3,4} ", "", each.partition(": ")[2]).rstrip("x") for each in found]
+    both = ["Uncaught ReferenceError: none is not defined", "no /none.png"]
+    assert sorted(told) == sorted([*both, *both, "pixels wide", "of 90 pixels: "])
+
+
 def test_the_gallery_is_made_from_the_files_of_runs(tmp_path: Path) -> None:
     tiles = np.random.default_rng(1).integers(0, 2, (40, 50, 3), np.uint8) * 255  # eight colours
     for name, caption in (("fig14", "Figure 14. Speedup."), ("vtb_n", "VTB of 2.")):
@@ -105,8 +125,8 @@ def test_the_gallery_is_made_from_the_files_of_runs(tmp_path: Path) -> None:
     assert titles[1] == "How many thread blocks VTB should combine"
     places = [f"## {titles[0]}\n", "![Figure 14. Speedup.](figures/fig14.png)", f"## {titles[1]}\n"]
     assert sorted(places, key=text.index) == places
-    shown = f'[<img src="figures/vtb_n.png" alt="small picture: {titles[1]}" width="150">]'
-    assert f"{shown}(#how-many-thread-blocks-vtb-should-combine)" in text
+    shown = f'<img src="figures/vtb_n.png" alt="small picture: {titles[1]}" width="150">'
+    assert f"[{shown}<br>{titles[1]}](#how-many-thread-blocks-vtb-should-combine)" in text
     with Image.open(tmp_path / "docs/figures/fig14.png") as shown, Image.open(tmp_path / "fig14.png") as full:
         assert shown.size == (500, 400)
         assert np.abs(np.asarray(shown.convert("RGB"), int) - np.asarray(full, int)).max() <= 4
@@ -115,14 +135,44 @@ def test_the_gallery_is_made_from_the_files_of_runs(tmp_path: Path) -> None:
 
 
 def test_pictures_of_the_gallery_are_small() -> None:
-    pictures = set(re.findall(r"\]\(figures/(\S+\.png)\)", (DOCS / "gallery.md").read_text()))
-    assert pictures == {path.name for path in (DOCS / "figures").glob("*.png")}
-    assert all((DOCS / "figures" / name).stat().st_size <= gallery.BYTES for name in pictures)
+    pictures = set(re.findall(r"\]\(figures/(\S+)\)", (DOCS / "gallery.md").read_text()))
+    assert pictures == {path.name for path in (DOCS / "figures").iterdir()}
+    for name in pictures:
+        size = (DOCS / "figures" / name).stat().st_size
+        assert size <= (gallery.BYTES if name.endswith(".png") else 200_000), name
+
+
+@pytest.mark.parametrize("name", gallery.TIME_LINES)
+def test_time_lines_of_the_gallery_are_sharp_and_have_words(name: str) -> None:
+    picture = ElementTree.parse(DOCS / "figures" / gallery.file_of(name)).getroot()
+    words = " ".join(text.text or "" for text in picture.iter("{http://www.w3.org/2000/svg}text"))
+    caption = re.search(rf"!\[([^\]]*)\]\(figures/{name}\.svg\)", (DOCS / "gallery.md").read_text())
+    assert caption is not None
+    assert caption[1] in words  # which stands below the picture
+    assert not list(picture.iter("{http://www.w3.org/2000/svg}image"))
+
+
+def test_a_time_line_is_drawn_again_from_the_file_of_its_run() -> None:
+    line = {"warps": [[0, 0, 0, 90]], "waits": [], "allocations": [], "blocks": [[0, 7, 0, 90, 0, 64]]}
+    series = dict.fromkeys(timelines.SERIES, [0.5] * timelines.BINS)
+    row = {
+        "variant": "hw",
+        "time_us": 1.0,
+        "cycles": 100,
+        "smem_bytes": 256,
+        "timeline": json.dumps(line | {"series": series}),
+    }
+    content = {"caption": "One block.", "rows": [row]}
+    first, second = (gallery.sharp("fig09", content) for _ in range(2))
+    assert first == second
+    assert b">One block.</text>" in first
+    assert b">7</text>" in first
+    assert not re.search(rb"\d\.\d{3}|<metadata", first)
 
 
 def test_the_gallery_is_in_order_with_titles_in_words() -> None:
     text = (DOCS / "gallery.md").read_text()
-    names = re.findall(r"\]\(figures/(\S+)\.png\)", text)
+    names = re.findall(r"\]\(figures/(\S+)\.(?:png|svg)\)", text)
     assert names == gallery.in_order(names)
     assert re.findall(r"^## (.*)$", text, re.M) == [gallery.title_of(name) for name in names]
     assert [thumb for thumb in map(gallery.thumbnail, names) if thumb not in text] == []
