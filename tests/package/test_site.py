@@ -52,6 +52,17 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     assert {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")} <= listed
 
 
+def test_every_page_of_reference_is_linked_where_one_needs_it() -> None:
+    """By a guide, a tutorial or the README: not from the table of contents alone."""
+    pages = [made.ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if "reference" not in page.parts)]
+    linked = {
+        (page.parent / target).resolve()
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+\.md)", made.local(page.read_text(), page.parent))
+    }
+    assert {page.resolve() for page in (DOCS / "reference").rglob("*.md")} <= linked
+
+
 @pytest.mark.parametrize(
     "link, becomes",
     [
