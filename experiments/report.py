@@ -9,6 +9,7 @@ import argparse
 import base64
 import html
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,10 +24,18 @@ from smmux.drawing.markup import page, table_of_text
 
 __all__ = ["main", "report"]
 
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or ""
+
 STYLE = (
     "<style>body{max-width:60em;margin:1em auto;line-height:1.4}img{max-width:100%;background:#fff}"
     "table{border-collapse:collapse;font-size:80%}td,th{border:1px solid #8888;padding:.2em .4em;text-align:left;"
-    "vertical-align:top}div{overflow-x:auto}</style>"
+    "vertical-align:top}div{overflow-x:auto}#claims+div td:last-child{min-width:20em}"
+    "@media print{details::details-content{content-visibility:visible}h2,summary{break-after:avoid}"
+    "figure,tr{break-inside:avoid}figure img{max-height:15cm}"
+    "#claims+div table{table-layout:fixed;width:100%}#claims+div td:last-child{min-width:0}"
+    "#claims+div th:nth-child(2){width:19%}#claims+div th:last-child{width:27%}"
+    "#claims+div th:nth-child(3){width:5em}#claims+div th:nth-child(6){width:6em}"
+    "#claims+div :is(td,th):first-child{width:2em}#claims+div td{overflow-wrap:anywhere}}</style>"
 )
 
 
@@ -103,11 +112,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not options.out.is_dir():
         print(f"report: there is no folder {options.out}; python -m experiments.all makes it", file=sys.stderr)
         return 2
+    if options.pdf and not BROWSER:
+        print("report: --pdf needs chromium, which is not here", file=sys.stderr)
+        return 2
     place = options.out / "report.html"
     write_text(place, report(options.out, options.claims))
     print(place)
     if options.pdf:
-        command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+        command = [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
         document = place.with_suffix(".pdf").resolve()
         subprocess.run(
             [*command, f"--print-to-pdf={document}", place.resolve().as_uri()], check=True, capture_output=True

@@ -189,7 +189,9 @@ def test_the_gallery_is_in_order_with_titles_in_words() -> None:
     assert [thumb for thumb in map(gallery.thumbnail, names) if thumb not in text] == []
 
 
-def test_the_report_is_one_page_with_provenance(tmp_path: Path) -> None:
+def test_the_report_is_one_page_with_provenance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     machine = {"name": "GTX285", "sources": {"lat_alu": "x"}}
     host = {"platform": "Linux"}
     made = {"version": "0.1.0", "seconds": 1.5, "machines": [machine], "sizes": {"n": 7}, "host": host, "quick": True}
@@ -205,6 +207,16 @@ def test_the_report_is_one_page_with_provenance(tmp_path: Path) -> None:
     assert not re.search(r"(?:src|href)=['\"](?!data:|#)", page)
     assert all(f"<td>{id}</td>" in page for id in claims())
     assert report.main(["--out", str(tmp_path / "none")]) == 2
+    monkeypatch.setattr(report, "BROWSER", "")
+    assert report.main(["--out", str(tmp_path), "--pdf"]) == 2
+    assert "needs chromium" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not report.BROWSER, reason="needs a browser")
+def test_a_browser_prints_the_report(tmp_path: Path) -> None:
+    assert report.main(["--out", str(tmp_path), "--claims", str(DOCS / "claims.json"), "--pdf"]) == 0
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_pages_count_the_claims_alike() -> None:
