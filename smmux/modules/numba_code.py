@@ -88,7 +88,13 @@ def _ptx(cuda: Any, function: Callable[..., Any], signature: Any, capability: tu
         code = function.__code__
         message = " ".join(str(error).split())
         raise CompileError(f"Numba: {message}", code.co_filename, code.co_firstlineno) from error
-    return str(text)
+    return _optimized(str(text))
+
+
+def _optimized(text: str) -> str:
+    """PTX that the assembler optimizes. Functions of Numba's own, such as that behind `array.view`, come with all
+    debugging information where lines alone were asked for, and one of them marks the text as one for a debugger."""
+    return re.sub(r"^(\.target sm_\w+), debug", r"\1", text, flags=re.MULTILINE)
 
 
 @contextmanager

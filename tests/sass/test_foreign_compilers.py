@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -37,6 +38,20 @@ def test_numba_keeps_the_lines_of_python() -> None:
     assert {line for _, line in places} <= set(range(first, first + 5))
     assert {name for name, _ in places} == {Path(__file__).name}
     assert (Path(__file__).name, first + 3) in places
+
+
+def viewed(x, y):  # type: ignore[no-untyped-def]
+    words = numba.cuda.shared.array(64, numba.uint8).view(numba.uint32)
+    i = numba.cuda.threadIdx.x & 15
+    words[i] = x[i]
+    y[i] = words[i]
+
+
+def test_a_view_does_not_make_code_for_a_debugger() -> None:
+    """Numba's own function behind it asks for that; code that is not optimized moves registers to themselves."""
+    needed("ptxas", "nvdisasm")
+    kernel = smmux.from_numba(viewed, "void(uint32[:], uint32[:])", "sm_90")
+    assert not re.search(r"\bMOV (R\d+), \1\b", kernel.listing())
 
 
 def test_numba_refuses_by_file_and_line() -> None:
