@@ -83,6 +83,9 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     if (l->cache.lines[i].dirty) {
         if (!l->writebacks) return CACHE_NONE;
         write_back(l, i, work);
+    } else {
+        work->dropped = l->cache.number[i];
+        work->dropped_sectors = l->cache.lines[i].valid;
     }
     cache_put(&l->cache, i, line);
     return i;
@@ -190,7 +193,7 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
                               .want = cache_sectors(&l->cache, r->addr, r->bytes),
                               .place = place};
     enum l2_answer answer;
-    work->fetch.bytes = work->writes = 0;
+    work->fetch.bytes = work->writes = work->dropped_sectors = 0;
     r->want = (uint8_t)at.want;
     if (r->kind == ACCESS_STORE) {
         answer = store(l, &at, covers, work);
@@ -204,6 +207,36 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
     }
     l->stats.accesses += answer != L2_BLOCKED;
     return answer;
+}
+
+bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors) {
+    const uint32_t i = cache_find(&l->cache, line);
+    if (i == CACHE_NONE || sectors & ~(uint32_t)l->cache.lines[i].valid) return false;
+    cache_touch(&l->cache, i);
+    return true;
+}
+
+uint32_t l2_awaits(const struct l2 *l, uint32_t line, uint32_t sectors) {
+    const uint32_t i = cache_find(&l->cache, line),
+                   number = i == CACHE_NONE ? CACHE_NO_MSHR : l->cache.lines[i].mshr;
+    if (number == CACHE_NO_MSHR || sectors & ~(uint32_t)l->misses.miss[number].requested)
+        return MISS_NONE;
+    return number;
+}
+
+void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors) {
+    if (cache_find(&l->cache, line) != CACHE_NONE) return;
+    const uint32_t i = cache_victim(&l->cache, line);
+    if (i == CACHE_NONE || l->cache.lines[i].dirty) return;
+    cache_put(&l->cache, i, line);
+    l->cache.lines[i].valid = (uint8_t)sectors;
+}
+
+void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors) {
+    const uint32_t i = cache_find(&l->cache, line);
+    if (i == CACHE_NONE) return;
+    if (l->cache.lines[i].mshr == CACHE_NO_MSHR) cache_drop(&l->cache, line, sectors);
+    else l->cache.lines[i].valid &= (uint8_t)~sectors;
 }
 
 uint32_t l2_fill(struct l2 *l, struct request *pool, uint32_t mshr, uint32_t sectors) {

@@ -52,6 +52,7 @@ struct l2_work {
     struct l2_span fetch;
     uint32_t fetch_mshr, fetch_sectors;
     uint32_t writes;
+    uint32_t dropped, dropped_sectors; /* a line that was replaced, clean; no sectors: none was */
     struct l2_span write[CLEANER_MAX_LINES + 1]; /* lines of a page, and a victim */
 };
 
@@ -69,6 +70,15 @@ static inline void l2_check(const struct l2 *l) { (void)l; }
  * store writes every byte of its segment. */
 enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, struct l2_place place,
                          bool covers, struct l2_work *work);
+
+/* Does the line have these sectors? If so, somebody uses them. */
+bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors);
+/* The pending miss with which these sectors of a line are on their way; MISS_NONE: there is none. */
+uint32_t l2_awaits(const struct l2 *l, uint32_t line, uint32_t sectors);
+/* Take a clean line from elsewhere, if that costs no dirty one. */
+void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors);
+/* Sectors of a line are out of date. */
+void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors);
 
 /* The fetched sectors of an MSHR are back: unlink the requests that are now complete and
  * return them as a list through request.next, oldest first (XBAR_NONE: none). */

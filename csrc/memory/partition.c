@@ -1,6 +1,7 @@
 #include "memory/partition.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/bits.h"
 #include "base/hints.h"
@@ -14,6 +15,17 @@ enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
 static uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t payload) {
     assert(slice < PARTITION_MAX_SLICES && payload <= TAG_PAYLOAD);
     return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
+}
+
+/* What slices of two halves need: no more crosses over than they have asked for. */
+static bool init_halves(struct partition *p, const struct config *cfg) {
+    uint32_t room = 1;
+    while (room < 2 * 8 * cfg->l2_mshrs) room *= 2;
+    p->hop_mask = room - 1;
+    p->hops = malloc(room * sizeof *p->hops);
+    for (uint32_t s = 0; s < p->slices; s++)
+        p->slice[s].echo = calloc(cfg->l2_mshrs, sizeof *p->slice[s].echo);
+    return p->hops && p->slice[0].echo && p->slice[1].echo;
 }
 
 enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
@@ -31,6 +43,8 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .write_shift = bits_lowest(cfg->write_bytes),
         .cached = cfg->l2_bytes != 0,
         .texture_only = cfg->l2_texture_only != 0,
+        .sides = cfg->l2_sides,
+        .crossing = 2 * cfg->side_latency,
         .preloads = preloads != 0,
         .preload_lookup = cfg->preload_lookup && cfg->l2_bytes && !cfg->l2_texture_only,
     };
@@ -48,6 +62,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         enum error e = p->cached ? l2_init(&slice->l2, cfg) : OK;
         if (e) return e;
     }
+    if (p->sides > 1 && !init_halves(p, cfg)) return ERROR_NO_MEMORY;
     /* Requests that bypass the L2 and the writes of atomics, or what the L2 keeps pending. */
     const uint32_t past = p->cached && !p->texture_only ? 0 : cfg->credits + port_extra(cfg);
     uint32_t capacity = 2 * cfg->sm_count * (past + preloads) +
@@ -57,7 +72,11 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
 }
 
 void partition_free(struct partition *p) {
-    for (uint32_t s = 0; s < p->slices; s++) l2_free(&p->slice[s].l2);
+    for (uint32_t s = 0; s < p->slices; s++) {
+        l2_free(&p->slice[s].l2);
+        free(p->slice[s].echo);
+    }
+    free(p->hops);
     dram_free(&p->dram);
 }
 
@@ -100,11 +119,16 @@ static void slice_look(const struct partition *p, struct slice *s, uint64_t arri
 
 /* ---- to and from DRAM -------------------------------------------------------------------- */
 
+/* The address in the partition of one in a slice. */
+static uint32_t local_of(const struct partition *p, uint32_t slice, uint32_t addr) {
+    return p->sides > 1 ? addr : addrmap_local(&p->xbar->map, addr, slice);
+}
+
 /* Put an access to some bytes of a slice into the channel's queue. */
 static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint32_t bytes,
                         bool write, uint32_t tag, uint64_t tick) {
     const struct addrmap *map = &p->xbar->map;
-    const uint32_t local = addrmap_local(map, addr, slice), row = addrmap_row(map, local);
+    const uint32_t local = local_of(p, slice, addr), row = addrmap_row(map, local);
     uint32_t first = local >> p->burst_shift, last = (local + bytes - 1) >> p->burst_shift;
     struct dram_request r = {
         .arrival = clock_convert(&p->to_dram, tick + p->dram_latency),
@@ -126,8 +150,47 @@ static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t 
     assert(r->flits);
     s->out_free = start + r->flits;
     p->stats.reply_flits += r->flits;
-    r->tick = start + x->latency;
+    r->tick = start + x->latency + xbar_detour(x, r->tpc, s->number);
     xbar_return(x, s->number, node);
+}
+
+/* Let something come from the other half. */
+static void hop(struct partition *p, uint32_t tag, uint64_t tick) {
+    assert(p->hop_end - p->hop_first <= p->hop_mask);
+    p->hops[p->hop_end++ & p->hop_mask] = (struct hop){tick + p->crossing, tag};
+}
+
+static uint64_t next_hop(const struct partition *p) {
+    return p->hop_first == p->hop_end ? XBAR_NEVER : p->hops[p->hop_first & p->hop_mask].tick;
+}
+
+/* Fetch sectors that a slice lacks: from the other half's, with what that waits for, or from DRAM. */
+static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
+    const uint32_t sectors = work->fetch_sectors,
+                   tag = make_tag(TAG_FILL, n, work->fetch_mshr << 8 | sectors);
+    if (p->sides > 1) {
+        struct slice *other = &p->slice[n ^ 1];
+        const uint32_t line = work->fetch.addr >> other->l2.cache.line_shift;
+        if (l2_has(&other->l2, line, sectors)) {
+            hop(p, tag, tick);
+            return;
+        }
+        const uint32_t awaited = l2_awaits(&other->l2, line, sectors);
+        /* Neither may wait for the other one's miss while that waits for its own. */
+        if (awaited != MISS_NONE && !other->echo[awaited] &&
+            !p->slice[n].echo[work->fetch_mshr]) {
+            other->echo[awaited] = tag;
+            return;
+        }
+    }
+    dram_access(p, n, work->fetch.addr, work->fetch.bytes, false, tag, tick);
+}
+
+/* Tell the other half what a slice has fetched, if it waits for that. */
+static void echo(struct partition *p, struct slice *s, uint32_t mshr, uint64_t tick) {
+    if (!s->echo || !s->echo[mshr] || s->l2.misses.miss[mshr].used) return;
+    hop(p, s->echo[mshr], tick);
+    s->echo[mshr] = 0;
 }
 
 /* An access to DRAM is done: answer what waited for it, and let a blocked slice look again. */
@@ -145,6 +208,7 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick, uint64_t 
     }
     case TAG_FILL: {
         uint32_t node = l2_fill(&s->l2, pool, payload >> 8, payload & 0xffu);
+        echo(p, s, payload >> 8, tick);
         while (node != XBAR_NONE) {
             uint32_t next = pool[node].next;
             reply(p, s, node, tick);
@@ -214,6 +278,16 @@ NOINLINE static uint64_t atom_lock(struct partition *p, struct slice *s, const s
     return done;
 }
 
+/* The slice of the other half keeps what this one drops, and drops what is written here. */
+static void tell_other_half(struct partition *p, uint32_t n, const struct request *r,
+                            const struct l2_work *work) {
+    struct l2 *other = &p->slice[n ^ 1].l2;
+    if (work->dropped_sectors) l2_adopt(other, work->dropped, work->dropped_sectors);
+    if (access_carries_data(r->kind))
+        l2_forget(other, r->addr >> other->cache.line_shift,
+                  cache_sectors(&other->cache, r->addr, r->bytes));
+}
+
 /* Look a request up in the slice's L2, and start the accesses to DRAM that follow. */
 static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t node, uint64_t tick) {
     struct slice *s = &p->slice[n];
@@ -223,7 +297,7 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     bool full = false;
     if (pool[node].kind == ACCESS_STORE) { /* atomics give no notice of dirty lines */
         const struct addrmap *map = &p->xbar->map;
-        const uint32_t local = addrmap_local(map, pool[node].addr, n);
+        const uint32_t local = local_of(p, n, pool[node].addr);
         place.row = addrmap_row(map, local);
         place.bank = addrmap_bank(map, local, place.row);
         full = covers(&pool[node]);
@@ -233,10 +307,8 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     for (uint32_t i = 0; i < work.writes; i++)
         dram_access(p, n, work.write[i].addr, work.write[i].bytes, true,
                     make_tag(TAG_WRITEBACK, n, 0), tick);
-    if (work.fetch.bytes) {
-        uint32_t tag = make_tag(TAG_FILL, n, work.fetch_mshr << 8 | work.fetch_sectors);
-        dram_access(p, n, work.fetch.addr, work.fetch.bytes, false, tag, tick);
-    }
+    if (work.fetch.bytes) fetch(p, n, &work, tick);
+    if (p->sides > 1) tell_other_half(p, n, &pool[node], &work);
     return answer;
 }
 
@@ -342,6 +414,15 @@ static void check(const struct partition *p) {
     }
 }
 
+/* Is it a fetch for the half to which its line does not belong? */
+static bool is_across(const struct partition *p, uint32_t tag) {
+    const uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1);
+    if (p->sides == 1 || tag >> TAG_KIND_SHIFT != TAG_FILL) return false;
+    const struct l2 *l = &p->slice[n].l2;
+    const uint32_t line = l->misses.miss[(tag & TAG_PAYLOAD) >> 8].line;
+    return n != xbar_home(p->xbar, line << l->cache.line_shift);
+}
+
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
     for (uint32_t n = 0; n < p->slices; n++)
@@ -354,13 +435,17 @@ void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
                 due = p->slice[i].due;
                 n = i;
             }
-        const uint64_t next = due < p->done ? due : p->done;
+        const uint64_t other = next_hop(p), own = other < due ? other : due;
+        const uint64_t next = own < p->done ? own : p->done;
         advance_dram(p, next < end ? next : end);
-        if (p->done <= due && p->done < end) {
+        if (p->done <= own && p->done < end) {
             const uint64_t tick = p->done;
             const uint32_t tag = dram_pop(&p->dram);
             look_done(p);
-            complete(p, tag, tick, arrivals);
+            if (is_across(p, tag)) hop(p, tag, tick);
+            else complete(p, tag, tick, arrivals);
+        } else if (other <= due && other < end) {
+            complete(p, p->hops[p->hop_first++ & p->hop_mask].tag, other, arrivals);
         } else if (due < end) {
             serve(p, n, arrivals);
         } else {
@@ -371,6 +456,6 @@ void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
 }
 
 void partition_drained(const struct partition *p) {
-    assert(p->done == XBAR_NEVER && p->dram.fifo.head == DRAM_NONE);
+    assert(p->done == XBAR_NEVER && p->dram.fifo.head == DRAM_NONE && next_hop(p) == XBAR_NEVER);
     for (uint32_t n = 0; p->cached && n < p->slices; n++) cache_check(&p->slice[n].l2.cache);
 }

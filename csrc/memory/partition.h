@@ -12,6 +12,12 @@
  * pipeline is free it takes the first of them, and only then a request of a TPC. They bypass the L2
  * unless preload_lookup.
  *
+ * Where a chip has two halves the slices are one of each, with the same addresses. The one that loads
+ * find beside them keeps what it fetches; a clean line that it replaces goes to the other one, if
+ * there is room, so that both hold twice as much. What the other one has, or has asked for, crosses
+ * over, and so does DRAM's answer for the half to which a line does not belong; stores and atomics go
+ * to the one to which it does, and make the other one forget.
+ *
  * Values are read and written when a packet leaves the request streams: in order of
  * arrival, ties by SM. Atomics lock their 32-byte sectors [ATOM-STR] for atom_interval per
  * lane of the most contended address, and one that finds a lock waits in the slice; without
@@ -52,7 +58,14 @@ struct slice {
     uint32_t tpc;               /* whose it is, see above */
     bool blocked;               /* until the next completion */
     struct l2 l2;
+    uint32_t *echo; /* by pending miss: what the slice of the other half waits for, 0: nothing */
     uint64_t unlocked[ATOM_LOCKS]; /* when the last atomic there is done */
+};
+
+/* What comes from the other half of the chip, and when. */
+struct hop {
+    uint64_t tick;
+    uint32_t tag; /* as of an access to DRAM */
 };
 
 struct partition {
@@ -60,6 +73,9 @@ struct partition {
     struct slice slice[PARTITION_MAX_SLICES];
     struct dram dram;
     uint64_t done; /* tick of the oldest completion; XBAR_NEVER: none known */
+    struct hop *hops; /* a ring, in order of time: all take as long */
+    uint32_t hop_first, hop_end, hop_mask;
+    uint32_t sides, crossing; /* halves; ticks there and back */
     struct clock_ratio to_dram, to_icnt;
     uint32_t slices, rop_latency, dram_latency, dram_return, atom_interval;
     uint32_t burst_shift, write_shift;

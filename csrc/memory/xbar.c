@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/gpcs.h"
 #include "base/hints.h"
 #include "base/lines.h"
 
@@ -129,6 +130,9 @@ enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads
         .tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc,
         .slices = cfg->partitions * cfg->l2_slices,
         .sms_per_tpc = cfg->sms_per_tpc,
+        .sides = cfg->l2_sides,
+        .side_latency = cfg->side_latency,
+        .slices_shift = bits_lowest(cfg->l2_slices),
         .ahead_interval = cfg->preload_interval,
         .sent = true, /* TPCs may send before the first pass */
     };
@@ -139,8 +143,11 @@ enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads
         xbar_free(x);
         return ERROR_NO_MEMORY;
     }
+    struct gpcs gpcs;
+    gpcs_init(&gpcs, cfg);
     for (uint32_t t = 0; t < x->tpcs; t++) {
         struct xbar_tpc *tpc = &x->tpc[t];
+        tpc->side = gpcs_side(cfg, gpcs.of[t]);
         tpc->held = UINT64_MAX;
         tpc->earliest = XBAR_NEVER;
         tpc->free = XBAR_NONE;
@@ -276,11 +283,15 @@ static uint64_t leave_port(const struct xbar *x, struct xbar_tpc *tpc, uint64_t 
     return open;
 }
 
-/* The slice of an address among those of all partitions; *in_slice is the address in it. */
-static ALWAYS_INLINE uint32_t slice_of(const struct xbar *x, uint32_t addr, uint32_t *in_slice) {
+/* The slice of an address among those of all partitions; *in_slice is the address in it. Of a chip of
+ * two halves it is the one beside the TPC, if that only reads. */
+static ALWAYS_INLINE uint32_t slice_of(const struct xbar *x, uint32_t addr, uint32_t *in_slice,
+                                       const struct xbar_tpc *reader) {
     uint32_t local;
     const uint32_t partition = addrmap_partition(&x->map, addr, &local);
-    return addrmap_slice(&x->map, local, in_slice) + (partition << x->map.slice_shift);
+    uint32_t slice = addrmap_slice(&x->map, local, in_slice);
+    if (x->sides > 1) slice = reader ? reader->side : xbar_home(x, local);
+    return slice + (partition << x->slices_shift);
 }
 
 /* Make a packet a request under way; returns its node. */
@@ -309,13 +320,14 @@ static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
 static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     uint32_t in_slice;
     uint64_t from;
-    const uint32_t slice = slice_of(x, p->addr, &in_slice);
+    const uint32_t slice =
+        slice_of(x, p->addr, &in_slice, access_carries_data(p->access->kind) ? NULL : tpc);
     if (!take_room(x, tpc, slice, &from)) return false;
     const uint32_t node = take_node(x, tpc, p, in_slice);
     struct request *r = &x->pool[node];
     const uint64_t start = leave_port(x, tpc, p->cycle, from);
     tpc->request_free = start + r->flits;
-    r->tick = start + x->latency;
+    r->tick = start + x->latency + xbar_detour(x, r->tpc, slice);
     put(&tpc->sent, marks_of(&x->to_slice, tpc->sent.side, slice) + r->tpc, slice, x->pool, node);
     return true;
 }
@@ -341,7 +353,7 @@ void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1) {
 /* Put a preload at the end of its slice's queue. */
 NOINLINE static void send_ahead(struct xbar *x, const struct packet *p) {
     uint32_t in_slice;
-    struct batch *ahead = &x->slice[slice_of(x, p->addr, &in_slice)].ahead;
+    struct batch *ahead = &x->slice[slice_of(x, p->addr, &in_slice, NULL)].ahead;
     const uint32_t node = take_node(x, &x->tpc[p->sm / x->sms_per_tpc], p, in_slice);
     const uint64_t cycle = p->cycle > x->ahead_free ? p->cycle : x->ahead_free;
     x->ahead_free = cycle + x->ahead_interval;

@@ -108,6 +108,7 @@ struct xbar_tpc {
     struct outbox sent;     /* per slice */
     struct streams replies; /* per slice */
     struct room *room;      /* per slice */
+    uint32_t side;          /* in which half of the chip it lies */
     uint64_t *freed;        /* per slice and place: the cycle of the last reply from there */
     uint64_t request_free;
     uint64_t reply_free;       /* in PORT_PARTS of a tick */
@@ -130,6 +131,8 @@ struct xbar {
     uint32_t latency, flit_shift, header, pipeline, room;
     uint32_t reply_cost; /* PORT_PARTS of a tick for a sector of 32 bytes at a reply port; 0: flits */
     uint32_t sms, tpcs, slices, sms_per_tpc;
+    uint32_t sides, side_latency; /* halves of the chip, ticks between them */
+    uint32_t slices_shift;        /* slices of a partition */
     struct addrmap map;
     struct request *pool;
     struct xbar_tpc *tpc;
@@ -183,6 +186,16 @@ static inline uint32_t xbar_flits(const struct xbar *x, uint32_t payload) {
 
 static inline bool access_carries_data(uint8_t kind) {
     return kind == ACCESS_STORE || kind == ACCESS_ATOM;
+}
+
+/* The half to which an address of a partition belongs: blocks go there by a hash. */
+static inline uint32_t xbar_home(const struct xbar *x, uint32_t local) {
+    return (uint32_t)__builtin_parity(local >> x->map.block_shift);
+}
+
+/* How much longer the way between a TPC and a slice is, which may lie in different halves. */
+static inline uint32_t xbar_detour(const struct xbar *x, uint32_t tpc, uint32_t slice) {
+    return x->sides > 1 && x->tpc[tpc].side != (slice & 1) ? x->side_latency : 0;
 }
 
 static inline uint32_t xbar_request_flits(const struct xbar *x, const struct request *r) {

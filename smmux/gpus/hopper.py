@@ -52,6 +52,8 @@ _CORE: dict[str, Value] = {
     "compute_capability": (90, "HOPPER"),
     "sm_count": (132, "HOPPER"),
     "sms_per_tpc": (2, "HOPPER"),
+    "gpc_tpcs": (0x9988_8884, "HOPPER"),
+    "gpc_sides": (0xCA, "HOPPER"),  # l2_lines.npz
     "max_threads_sm": (2048, "HOPPER"),
     "max_warps_sm": (64, "HOPPER"),
     "max_blocks_sm": (32, "HOPPER"),
@@ -148,9 +150,11 @@ _MEMORY: dict[str, Value] = {
     "partition_bytes": (256, "HOPPER"),
     "partition_hash": (1, "HOPPER; EST"),
     "rop_latency": (120, "EST"),
-    "mem_pipeline": (100, "HOPPER; DER"),  # what is left of 280 clk for an L2 hit
+    "mem_pipeline": (132, "HOPPER; DER"),  # what is left of 287 clk for an L2 hit
     "atom_interval": (2, "HOPPER; DER"),  # 47 clk for the 32 lanes of a warp
     "l2_slices": (2, "HOPPER"),
+    "l2_sides": (2, "HOPPER"),
+    "side_latency": (95, "HOPPER; FIT"),  # atomics in the far half take 193 clk of the SMs more, loads from there 242
     "l2_bytes": (52_428_800, "HOPPER"),
     "l2_ways": (20, "EST"),
     "l2_fetch": (64, "HOPPER; EST"),
@@ -158,8 +162,8 @@ _MEMORY: dict[str, Value] = {
     "l2_merge": (64, "EST"),
     "l2_writebacks": (512, "EST"),
     "l2_clean_pages": (0, "MODEL"),  # a window that is this long finds the rows
-    "dram_latency": (200, "HOPPER; DER"),  # 660 clk for a miss
-    "dram_return": (60, "HOPPER; DER"),
+    "dram_latency": (150, "HOPPER; DER"),  # 686 clk for a miss, of which half cross the chip
+    "dram_return": (44, "HOPPER; DER"),
     # Two channels of a stack, of two pseudo channels each, as one of 64 bytes in two clocks, 3,352 GB/s in all: it has
     # the command slots of both. A pseudo channel is a group, which moves 64 bytes in eight clocks.
     "dram_khz": (2_619_000, "HOPPER"),  # that of the driver

@@ -23,6 +23,8 @@ _PORTS: dict[str, Value] = {
     "reply_bytes": (0, "GS302; GS-480"),  # flits
     "dram_bank_hash": (1, "PAT-BANK; ENVY; EST"),  # that banks are permuted is documented, the function is not
     "dram_pseudo": (0, "NA"),
+    "l2_sides": (1, "MODEL"),
+    "side_latency": (0, "NA"),
     "dram_burst_clk": (2, "GS302; GS-480"),
     "dram_policy": ("fr_fcfs", "GS302; GS-480"),
     "dram_age_cap": (500, "EST"),  # of no card: about as long as a full window of conflicts takes

@@ -34,6 +34,8 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "drain_global": (1, "NA"),
     "drain_data": (0, "NA"),
     "store_bytes": (0, "MODEL"),
+    "gpc_tpcs": (0, "MODEL"),
+    "gpc_sides": (0, "NA"),
 }
 """A machine without control bits, without queues in front of its memory pipe, whose clock begins with the first
 block."""
