@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +70,6 @@ def symbol(binary: bytes) -> str:
     return str(name.decode())
 
 
-def passed(value: Any, address: int) -> Iterator[Any]:
-    """What Numba passes for an array: owner and parent (none), elements, bytes of one, address, shape, strides."""
-    yield from (np.uint64(0), np.uint64(0), np.int64(value.size), np.int64(value.itemsize), address)
-    yield from map(np.int64, (*value.shape, *value.strides))
-
-
 def prepare(work: tuple[str, str, Path]) -> None:
     """Write the launch of a kernel to a file, since making its data takes longer than running it."""
     name, size, folder = work
@@ -103,14 +97,7 @@ class Runner:
         function = module[symbol(binary) if one.suite == "numeric" else one.name]
         values = launch.values()
         arrays = {n: self.card.alloc(value.nbytes) for n, value in enumerate(values) if isinstance(value, np.ndarray)}
-        arguments: list[Any] = []
-        for n, value in enumerate(values):
-            if n not in arrays:
-                arguments.append(value)
-            elif one.suite == "numeric":
-                arguments += passed(value, arrays[n])
-            else:
-                arguments.append(arrays[n])
+        arguments = one.passed(values, arrays.__getitem__)
         for _ in range(repeats):
             for n, address in arrays.items():
                 self.card.put(address, values[n])

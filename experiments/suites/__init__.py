@@ -71,6 +71,20 @@ class Workload:
     stratum: str
     make: Callable[[Random, int], Launch]
 
+    def passed(self, values: Sequence[Any], place: Callable[[int], Any]) -> list[Any]:
+        """The parameters of the kernel for arguments, of which arrays lie at `place` of their index. Numba passes of an
+        array its owner and parent (none), elements, bytes of one, place, shape and strides."""
+        found: list[Any] = []
+        for index, value in enumerate(values):
+            if not isinstance(value, np.ndarray):
+                found.append(value)
+            elif self.suite == "numeric":
+                found += [np.uint64(0), np.uint64(0), np.int64(value.size), np.int64(value.itemsize), place(index)]
+                found += map(np.int64, (*value.shape, *value.strides))
+            else:
+                found.append(place(index))
+        return found
+
     @property
     def binary(self) -> str:
         """The file of its GPU code: that of the suite, and of the kernel where the compiler makes one for each."""

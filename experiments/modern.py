@@ -1,0 +1,294 @@
+"""A machine of today beside a card: 118 kernels at three sizes, as the card's profiler counted and as simulated.
+
+The kernels are those of `experiments.suites`; the code that is simulated is the very code that ran on the card, at the
+clock that it ran at. Cycles count from launch to end, with cold caches, as `sm__cycles_elapsed.max` does. The suites
+are halves by a rule that was fixed before anything was measured: the open half is what the machine may be improved by;
+of the sealed half only the sum is printed, with --half sealed or both, until the machine is frozen.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.common import tables
+from experiments.common.harness import Experiment, name_of_machine
+from experiments.common.suite_runs import measured, provenance, simulated
+from experiments.common.verdicts import Verdict
+from experiments.suites import SIZES, STRATA, SUITES, WORKLOADS, is_open
+from smmux import gpus
+from smmux.gpus import Gpu
+from smmux.sweep import Record, sweep
+
+HALVES = ("open", "sealed", "both")
+FROZEN = False
+"""Whether the machine is frozen, so that errors of the sealed half may be seen one by one."""
+BARS = {"mean": 0.13, "90th percentile": 0.30, "correlation": 0.985}
+"""Mean absolute error and 90th percentile at most, and correlation of the logarithms at least."""
+OTHERS = (
+    ("Accel-Sim 1, QV100", "traces", 0.15, None, None, 1.00, "80 workloads; Khairy et al., ISCA 2020"),
+    ("Accel-Sim 1, RTX A6000", "traces", 0.3403, 0.8931, 5.13, 0.97, "128 benchmarks; Huerta et al., MICRO 2025, Table 4"),
+    ("Huerta et al., RTX A6000", "traces", 0.1345, 0.2978, 0.62, 0.99, "the same; MICRO 2025, Table 4"),
+    ("Huerta et al., RTX 2080 Ti", "traces", 0.193, None, None, 0.99, "the same"),
+    ("Accel-Sim 2, H100", "traces", 0.134, None, None, 0.99, "34,000 kernels of 22 suites; release notes, August 2026"),
+    ("FlashGPU-Sim, three cards", "PTX", 0.0524, None, None, None, "131 AI kernels; arXiv 2609.15311, second-hand"),
+)  # fmt: skip
+"""What others publish: simulator and card, input, mean absolute error, 90th percentile, worst, correlation, on what."""
+
+
+def machines(gpu: Gpu | str | None = None) -> list[Gpu]:
+    """What is simulated."""
+    return [gpus.get(gpu or gpus.COMPILED)]
+
+
+def chosen(half: str, quick: bool) -> list[tuple[str, str]]:
+    """Kernels and sizes of a half; a quick run has the small ones."""
+    return [
+        (name, size)
+        for name, one in WORKLOADS.items() for size in (SIZES[:1] if quick else SIZES)
+        if half == "both" or is_open(one.suite) == (half == "open")
+    ]  # fmt: skip
+
+
+def run(
+    quick: bool = False, jobs: int | None = None, gpu: Gpu | str | None = None, half: str = "open", card: str = "h100"
+) -> list[Record]:
+    """Simulate what the card measured; a record per launch of the open half, and one for all of the sealed half."""
+    (machine,) = machines(gpu)
+    known = measured(card)
+    points = [
+        {"machine": machine, "kernel": name, "size": size, "mhz": known[name, size].mhz}
+        for name, size in sorted(chosen(half, quick), key=lambda of: -known[of].counters["sm__inst_executed.sum"])
+    ]  # fmt: skip
+    found = sweep(simulated, points, jobs=jobs, description="modern")
+    records = [record | beside(record, card) for record in found]
+    records.sort(key=lambda record: (list(WORKLOADS).index(record["kernel"]), SIZES.index(record["size"])))
+    shown = [record for record in records if FROZEN or record["half"] == "open"]
+    hidden = [record for record in records if not FROZEN and record["half"] == "sealed"]
+    return shown + ([{"half": "sealed", "kernel": "all of the sealed half", **errors(hidden)}] if hidden else [])
+
+
+def beside(record: Record, card: str = "h100") -> Record:
+    """What the card said, beside what was simulated."""
+    one, row = WORKLOADS[record["kernel"]], measured(card)[record["kernel"], record["size"]]
+    counted = row.counters
+    return {
+        "suite": one.suite, "stratum": one.stratum, "half": "open" if is_open(one.suite) else "sealed",
+        "measured": row.cycles, "lowest": row.lowest, "highest": row.highest,
+        "error": record["cycles"] / row.cycles - 1,
+        "measured_instructions": counted["sm__inst_executed.sum"],
+        "measured_dram_bytes": counted["dram__bytes_read.sum"] + counted["dram__bytes_write.sum"],
+        "measured_l2_sectors": counted["lts__t_sectors_srcunit_tex.sum"],
+    }  # fmt: skip
+
+
+def errors(records: Sequence[Record]) -> Record:
+    """How far off launches are: mean, median, 90th percentile and worst of the absolute relative errors, their mean with
+    sign, and the correlation of the logarithms, None for fewer than three."""
+    off = np.array([record["error"] for record in records])
+    ours, theirs = (np.log([record[name] for record in records]) for name in ("cycles", "measured"))
+    return {
+        "launches": len(records), "mean": float(np.abs(off).mean()), "median": float(np.median(np.abs(off))),
+        "90th percentile": float(np.percentile(np.abs(off), 90)), "worst": float(np.abs(off).max()),
+        "bias": float(off.mean()),
+        "correlation": float(np.corrcoef(ours, theirs)[0, 1]) if len(records) > 2 else None,
+    }  # fmt: skip
+
+
+def launches(records: Sequence[Record]) -> list[Record]:
+    """Of records, those of single launches."""
+    return [record for record in records if "error" in record]
+
+
+def groups(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Launches by stratum, by size, and all."""
+    own = launches(records)
+    found = {name: [r for r in own if r["stratum"] == name] for name in STRATA}
+    found |= {name: [r for r in own if r["size"] == name] for name in SIZES}
+    return {name: rows for name, rows in (found | {"all": own}).items() if rows}
+
+
+def summary(records: Sequence[Record]) -> dict[str, Any]:
+    """Errors by stratum, by size and of all; of the sealed half only of all."""
+    sealed = {"sealed": record for record in records if "error" not in record}
+    return {name: errors(rows) for name, rows in groups(records).items()} | sealed
+
+
+def check(records: Sequence[Record]) -> list[Verdict]:
+    """Verdicts on what was asked of the machine beforehand."""
+    verdicts = []
+    for name, of in summary(records).items():
+        if name in ("all", "sealed") and of["correlation"] is not None:
+            half = "open half" if name == "all" else "sealed half"
+            for what, bar in BARS.items():
+                right = of[what] >= bar if what == "correlation" else of[what] <= bar
+                text = f"{what} of {'the logarithms' if what == 'correlation' else 'the absolute errors'}, {half}"
+                verdicts.append(Verdict(f"{half}, {what}:", text, bar, of[what], bool(right)))
+    return verdicts
+
+
+COLUMNS = ("launches", "mean", "median", "90th percentile", "worst", "bias", "correlation")
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _cells(of: Record) -> list[str]:
+    correlation = "-" if of["correlation"] is None else f"{of['correlation']:.4f}"
+    return [str(of["launches"]), *[_percent(of[name]) for name in COLUMNS[1:-1]], correlation]
+
+
+def _others() -> list[list[str]]:
+    return [
+        [who, source, _percent(mean), _percent(ninety), _percent(worst), "-" if corr is None else f"{corr:.2f}", what]
+        for who, source, mean, ninety, worst, corr, what in OTHERS
+    ]
+
+
+OTHERS_HEADER = ("published by", "input", "mean", "90th percentile", "worst", "correlation", "on")
+
+
+def table(records: Sequence[Record]) -> str:
+    """Each launch of the open half, the errors by stratum, and what others publish."""
+    rows = [
+        (r["kernel"], r["size"], r["stratum"], f"{r['measured']:.0f}", r["cycles"], f"{100 * r['error']:+.1f} %")
+        for r in launches(records)
+    ]  # fmt: skip
+    parts = [tables.table(("kernel", "size", "stratum", "measured", "simulated", "error"), rows)] if rows else []
+    parts.append(tables.table(("", *COLUMNS), [[name, *_cells(of)] for name, of in summary(records).items()]))
+    return "\n\n".join([*parts, tables.table(OTHERS_HEADER, _others())])
+
+
+def caption(records: Sequence[Record]) -> str:
+    """A sentence with the errors of all."""
+    of = summary(records).get("all")
+    if of is None:
+        return "Nothing of the open half was simulated."
+    correlation = "" if of["correlation"] is None else f", correlation of logarithms {of['correlation']:.4f}"
+    return (
+        f"Cycles of {of['launches']} launches of the open half, simulated beside measured on an H100: mean absolute error "
+        f"{_percent(of['mean'])}, median {_percent(of['median'])}, 90th percentile {_percent(of['90th percentile'])}, "
+        f"worst {_percent(of['worst'])}{correlation}."
+    )
+
+
+COLORS = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#D55E00", "#CC79A7", "#000000", "#E69F00", "#999999")
+MARKS = dict(zip(SIZES, ("o", "s", "^"), strict=True))
+
+
+def plot(records: Sequence[Record], ax: Any) -> Any:
+    """Draw simulated over measured cycles, both logarithmic, by stratum and size."""
+    own = launches(records)
+    ends = np.array([2e3, 2e6])
+    for factor, shade in ((1.3, "0.93"), (1.1, "0.85")):
+        ax.fill_between(ends, ends / factor, ends * factor, color=shade, linewidth=0, zorder=0)
+    ax.plot(ends, ends, color="0.4", linewidth=0.6, zorder=1)
+    for stratum, color in zip(STRATA, COLORS, strict=True):
+        for size, mark in MARKS.items():
+            rows = [r for r in own if (r["stratum"], r["size"]) == (stratum, size)]
+            label = stratum if size == SIZES[1] else None
+            x, y = ([r[name] for r in rows] for name in ("measured", "cycles"))
+            ax.plot(x, y, mark, color=color, markersize=2.6, markeredgewidth=0, alpha=0.85, label=label)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    most = max([max(r["measured"], r["cycles"]) for r in own], default=1e5)
+    ax.set_xlim(3e3, most * 1.3)
+    ax.set_ylim(3e3, most * 1.3)
+    ax.set_aspect("equal")
+    ax.set_xlabel("measured cycles")
+    ax.set_ylabel("simulated cycles")
+    ax.legend(fontsize=4.5, loc="upper left", frameon=False, handletextpad=0.2, labelspacing=0.3)
+    return ax
+
+
+def plot_errors(records: Sequence[Record], ax: Any) -> Any:
+    """Draw the relative errors by stratum, each launch a point, with the mean absolute error beside its name."""
+    own = launches(records)
+    names = [name for name in STRATA if any(r["stratum"] == name for r in own)]
+    labels = []
+    for row, name in enumerate(names):
+        rows = [r for r in own if r["stratum"] == name]
+        for size, mark in MARKS.items():
+            off = [100 * max(min(math.log(r["cycles"] / r["measured"]), 1.4), -1.4) for r in rows if r["size"] == size]
+            place = row + 0.22 * (SIZES.index(size) - 1)
+            ax.plot(off, [place] * len(off), mark, color=COLORS[STRATA.index(name)], markersize=2.4, alpha=0.8)
+        labels.append(f"{name}  {_percent(errors(rows)['mean'])}")
+    ax.axvline(0, color="0.4", linewidth=0.6)
+    ax.axvspan(100 * math.log(0.9), 100 * math.log(1.1), color="0.9", zorder=0)
+    ticks = (0.25, 0.33, 0.5, 0.7, 0.9, 1.1, 1.5, 2, 3, 4)
+    ax.set_xticks([100 * math.log(tick) for tick in ticks], [f"{tick:g}" for tick in ticks], fontsize=5)
+    ax.set_yticks(range(len(names)), labels, fontsize=5)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel("simulated / measured")
+    return ax
+
+
+def page(records: Sequence[Record]) -> str:
+    """The page of the documentation."""
+    about = provenance()
+    halves = {True: [], False: []}  # type: dict[bool, list[str]]
+    for suite in SUITES:
+        halves[is_open(suite)].append(suite)
+    lines = [
+        PAGE_HEAD.format(
+            kernels=len(WORKLOADS), launches=len(measured()), card=about["card"], date=about["date"],
+            driver=about["nvidia_smi"]["driver_version"], open=", ".join(halves[True]), sealed=", ".join(halves[False]),
+        ),
+        f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|",
+    ]  # fmt: skip
+    lines += [f"| {name} | {' | '.join(_cells(of))} |" for name, of in summary(records).items()]
+    lines += ["", "## What others publish", "", f"| {' | '.join(OTHERS_HEADER)} |", "|---" * len(OTHERS_HEADER) + "|"]
+    lines += [f"| {' | '.join(cells)} |" for cells in _others()]
+    lines += ["", "## The open half", "", "| kernel | size | stratum | measured | simulated | error |", "|---" * 6 + "|"]
+    lines += [
+        f"| {r['kernel']} | {r['size']} | {r['stratum']} | {r['measured']:.0f} | {r['cycles']} | {100 * r['error']:+.1f} % |"
+        for r in launches(records)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PAGE_HEAD = """\
+# A machine of today beside a card
+
+Made by `python -m experiments.modern --page docs/modern.md`.
+
+{kernels} kernels in CUDA C++ and Python ([experiments/suites](../experiments/suites)) with data and checked results ran
+at three sizes on an {card} ({date}, driver {driver}), {launches} launches, and the code that ran is simulated, at the
+clock of the card. Cycles are `sm__cycles_elapsed.max` of the profiler, the median of three: from launch to end, the
+launch's own {card} floor included, with caches flushed before. The profiler left the clocks alone (1980 MHz, under
+heavy kernels less), since on a card that is shared they are not ours to set; another clock is an option of
+`experiments/hardware/measure_suites.py`. Two such cards differ by 1.6 % in the mean, and by 3 % or more in a tenth of
+the launches.
+
+Suites are halves by a rule that was fixed before anything was measured. Open: {open}. Sealed: {sealed}. Of the sealed
+half nobody has seen more than the sum, and not before the machine was frozen. Nothing of the machine is fitted to a
+kernel of either half.
+
+Errors are relative to the card; "bias" is their mean with sign, "correlation" that of the logarithms.
+"""
+
+
+def sizes(quick: bool = False, half: str = "open") -> Mapping[str, Any]:
+    """Which launches are simulated."""
+    return {"half": half, "sizes": SIZES[:1] if quick else SIZES}
+
+
+EXPERIMENT = Experiment.of(
+    globals(),
+    plots=[plot, plot_errors],
+    page=page,
+    arguments={
+        "gpu": {"type": name_of_machine, "default": None, "metavar": "NAME", "help": f"machine ({gpus.COMPILED})"},
+        "half": {"choices": HALVES, "default": "open", "help": "of the suites; sealed ones in sum (%(default)s)"},
+    },
+    figsize=(3.4, 6.0),
+)
+main = EXPERIMENT.main
+
+if __name__ == "__main__":
+    sys.exit(main())
