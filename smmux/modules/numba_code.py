@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 import tempfile
@@ -80,7 +81,7 @@ def _ptx(cuda: Any, function: Callable[..., Any], signature: Any, capability: tu
     """Numba's PTX, for the newest architecture that it knows up to the one asked for."""
     known = [cc for cc in _capabilities() if cc <= capability] or [capability]
     try:
-        with _device(max(known)):
+        with _device(max(known)), _star_arguments():
             text, _ = cuda.compile_ptx(function, signature, cc=max(known), fastmath=fastmath, lineinfo=True)
     except Exception as error:
         if isinstance(error, (MemoryError, RecursionError)):
@@ -110,6 +111,37 @@ def _device(capability: tuple[int, int]) -> Iterator[None]:
         yield
     finally:
         dispatcher.get_current_device = before
+
+
+@contextmanager
+def _star_arguments() -> Iterator[None]:
+    """Let functions with `*values` be called, as Numba's own `min` and `max` are: its compiler for cards gives such a
+    function one argument for each value, where the one for processors gives it a tuple."""
+    dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
+    templates: Any = importlib.import_module("numba.core.typing.templates")
+    types: Any = importlib.import_module("numba.core.types")
+    kind = getattr(dispatcher, "CUDADispatcher", None)
+    if kind is None or not hasattr(kind, "get_call_template"):
+        yield
+        return
+    before = kind.get_call_template
+
+    def template(self: Any, args: Sequence[Any], kws: Any) -> Any:
+        signature = inspect.signature(self.py_func)
+        if any(one.kind is one.VAR_POSITIONAL for one in signature.parameters.values()):
+            folded = (
+                lambda at, parameter, value: value,
+                lambda at, parameter, value: types.Omitted(value),
+                lambda at, parameter, values: types.StarArgTuple(values),
+            )
+            args, kws = templates.fold_arguments(signature, args, kws, *folded), {}
+        return before(self, args, kws)
+
+    kind.get_call_template = template
+    try:
+        yield
+    finally:
+        kind.get_call_template = before
 
 
 def _capabilities() -> tuple[tuple[int, int], ...]:

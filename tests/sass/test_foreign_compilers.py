@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import smmux
@@ -52,6 +53,19 @@ def test_a_view_does_not_make_code_for_a_debugger() -> None:
     needed("ptxas", "nvdisasm")
     kernel = smmux.from_numba(viewed, "void(uint32[:], uint32[:])", "sm_90")
     assert not re.search(r"\bMOV (R\d+), \1\b", kernel.listing())
+
+
+def nearest(x, y):  # type: ignore[no-untyped-def]
+    i = numba.cuda.grid(1)
+    y[i] = min(max(x[i], x[i + 1]), x[i + 2], 5)
+
+
+def test_the_least_and_the_largest_of_several() -> None:
+    needed("ptxas", "nvdisasm")
+    x = np.random.default_rng(0).integers(0, 9, 66, np.int64)
+    y = np.zeros(64, np.int64)
+    smmux.from_numba(nearest, "void(int64[:], int64[:])", "sm_90").simulate(2, 32, (x, y))
+    np.testing.assert_array_equal(y, np.minimum(np.minimum(np.maximum(x[:64], x[1:65]), x[2:]), 5))
 
 
 def test_numba_refuses_by_file_and_line() -> None:
