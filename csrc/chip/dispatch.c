@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* When the chip starts a block that may start at that cycle: one after the other. */
+#include "base/gpcs.h"
+
+/* When the chip has taken note of the end of a block at that cycle: one after the other. */
 static uint64_t turn(struct dispatch *d, uint64_t cycle) {
     if (!d->cfg->dispatch_chip) return cycle;
     const uint64_t at = 1000 * cycle > d->free ? 1000 * cycle : d->free;
@@ -11,15 +13,32 @@ static uint64_t turn(struct dispatch *d, uint64_t cycle) {
     return (at + 999) / 1000;
 }
 
+/* One block on each SM of a GPC, GPC by GPC, beginning with the group of those that are left over. */
+static void fill_gpcs(struct dispatch *d, struct sm *sms) {
+    const struct config *cfg = d->cfg;
+    const uint64_t interval = cfg->dispatch_interval + (uint64_t)d->warps * cfg->dispatch_warp;
+    struct gpcs gpcs;
+    gpcs_init(&gpcs, cfg);
+    for (uint32_t round = 0; round < d->residency; round++)
+        for (uint32_t i = 0; i < gpcs.count; i++)
+            for (uint32_t sm = 0; sm < cfg->sm_count && d->next < d->total; sm++)
+                if (gpcs.of[sm / cfg->sms_per_tpc] == (i + gpcs.count - 1) % gpcs.count)
+                    block_add(&sms[sm], d->next++, cfg->launch_start + round * interval);
+}
+
 void dispatch_fill(struct dispatch *d, struct sm *sms) {
     const struct config *cfg = d->cfg;
+    if (cfg->gpc_tpcs) {
+        fill_gpcs(d, sms);
+        return;
+    }
     const uint32_t tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
     for (uint32_t round = 0; round < d->residency * cfg->sms_per_tpc; round++)
         for (uint32_t tpc = 0; tpc < tpcs && d->next < d->total; tpc++) {
             const uint32_t sm = tpc * cfg->sms_per_tpc + round % cfg->sms_per_tpc;
             if (sm < cfg->sm_count)
                 block_add(&sms[sm], d->next++,
-                          turn(d, cfg->launch_start + (uint64_t)round * cfg->dispatch_interval));
+                          cfg->launch_start + (uint64_t)round * cfg->dispatch_interval);
         }
 }
 
@@ -46,9 +65,9 @@ static uint64_t take_finished(struct sm *sm) {
 
 void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
     for (struct sm *sm; (sm = first_finished(sms, d->cfg->sm_count, end));) {
-        const uint64_t finished = take_finished(sm);
+        d->noted = turn(d, take_finished(sm));
         d->finished++;
         assert(d->finished <= d->next);
-        if (d->next < d->total) block_add(sm, d->next++, turn(d, finished + d->cfg->block_start));
+        if (d->next < d->total) block_add(sm, d->next++, d->noted + d->cfg->block_start);
     }
 }

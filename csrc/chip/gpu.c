@@ -63,6 +63,9 @@ static enum error create(struct gpu *g, struct outcome *out) {
     if (l->trace && (e = g->mem->model->trace(g->mem))) return e;
     g->dispatch = (struct dispatch){.cfg = cfg,
                                     .residency = out->residency,
+                                    .warps = (l->dims.block[0] * l->dims.block[1] *
+                                                  l->dims.block[2] +
+                                              31) / 32,
                                     .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
     return pool_create(&g->pool, l->threads ? l->threads : 1);
 }

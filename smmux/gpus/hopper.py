@@ -115,7 +115,8 @@ _MEMORY: dict[str, Value] = {
     "launch_start": (3842, "HOPPER; FIT"),  # 4,379 clk of an empty kernel less the 537 that its block takes here
     "dispatch_chip": (1200, "HOPPER"),
     "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction
-    "dispatch_interval": (24, "HOPPER; MODEL"),  # of one SM, here of a TPC
+    "dispatch_interval": (12, "HOPPER; DER"),  # 24 for blocks of one warp
+    "dispatch_warp": (12, "HOPPER; DER"),  # the second block of 32 warps starts 400 clk after the first
     "grid_sync": (1982, "HOPPER"),
     "credits": (1024, "EST"),  # no limit was seen, and some 600 in flight
     "coalesce_rule": (90, "HOPPER"),  # a line a clock, of which sectors of 32 bytes come

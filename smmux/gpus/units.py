@@ -22,6 +22,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "bar_interval": (0, "MODEL"),
     "launch_start": (0, "MODEL"),
     "dispatch_chip": (0, "MODEL"),
+    "dispatch_warp": (0, "MODEL"),
     "lsu_queue": (0, "MODEL"),
     "lsu_front": (0, "NA"),
     "pipe_queue": (1, "NA"),
