@@ -45,24 +45,30 @@ def machines(gpu: Gpu | str | None = None) -> list[Gpu]:
     return [gpus.get(gpu or gpus.COMPILED)]
 
 
-def chosen(half: str, quick: bool) -> list[tuple[str, str]]:
-    """Kernels and sizes of a half; a quick run has the small ones."""
+def chosen(half: str, largest: str) -> list[tuple[str, str]]:
+    """Kernels of a half, and sizes up to one."""
     return [
         (name, size)
-        for name, one in WORKLOADS.items() for size in (SIZES[:1] if quick else SIZES)
+        for name, one in WORKLOADS.items() for size in SIZES[: SIZES.index(largest) + 1]
         if half == "both" or is_open(one.suite) == (half == "open")
     ]  # fmt: skip
 
 
 def run(
-    quick: bool = False, jobs: int | None = None, gpu: Gpu | str | None = None, half: str = "open", card: str = "h100"
+    quick: bool = False,
+    jobs: int | None = None,
+    gpu: Gpu | str | None = None,
+    half: str = "open",
+    largest: str = SIZES[-1],
+    card: str = "h100",
 ) -> list[Record]:
-    """Simulate what the card measured; a record per launch of the open half, and one for all of the sealed half."""
+    """Simulate what the card measured; a record per launch of the open half, and one for all of the sealed half. A
+    quick run has the small launches."""
     (machine,) = machines(gpu)
     known = measured(card)
     points = [
         {"machine": machine, "kernel": name, "size": size, "mhz": known[name, size].mhz}
-        for name, size in sorted(chosen(half, quick), key=lambda of: -known[of].counters["sm__inst_executed.sum"])
+        for name, size in sorted(chosen(half, SIZES[0] if quick else largest), key=lambda of: -known[of].counters["sm__inst_executed.sum"])
     ]  # fmt: skip
     found = sweep(simulated, points, jobs=jobs, description="modern")
     records = [record | beside(record, card) for record in found]
@@ -244,7 +250,13 @@ def page(records: Sequence[Record]) -> str:
     lines += [f"| {name} | {' | '.join(_cells(of))} |" for name, of in summary(records).items()]
     lines += ["", "## What others publish", "", f"| {' | '.join(OTHERS_HEADER)} |", "|---" * len(OTHERS_HEADER) + "|"]
     lines += [f"| {' | '.join(cells)} |" for cells in _others()]
-    lines += ["", "## The open half", "", "| kernel | size | stratum | measured | simulated | error |", "|---" * 6 + "|"]
+    lines += [
+        "",
+        "## The open half",
+        "",
+        "| kernel | size | stratum | measured | simulated | error |",
+        "|---" * 6 + "|",
+    ]
     lines += [
         f"| {r['kernel']} | {r['size']} | {r['stratum']} | {r['measured']:.0f} | {r['cycles']} | {100 * r['error']:+.1f} % |"
         for r in launches(records)
@@ -273,9 +285,9 @@ Errors are relative to the card; "bias" is their mean with sign, "correlation" t
 """
 
 
-def sizes(quick: bool = False, half: str = "open") -> Mapping[str, Any]:
+def sizes(quick: bool = False, half: str = "open", largest: str = SIZES[-1]) -> Mapping[str, Any]:
     """Which launches are simulated."""
-    return {"half": half, "sizes": SIZES[:1] if quick else SIZES}
+    return {"half": half, "largest": SIZES[0] if quick else largest}
 
 
 EXPERIMENT = Experiment.of(
@@ -285,6 +297,7 @@ EXPERIMENT = Experiment.of(
     arguments={
         "gpu": {"type": name_of_machine, "default": None, "metavar": "NAME", "help": f"machine ({gpus.COMPILED})"},
         "half": {"choices": HALVES, "default": "open", "help": "of the suites; sealed ones in sum (%(default)s)"},
+        "largest": {"choices": SIZES, "default": SIZES[-1], "help": "size of the launches (%(default)s)"},
     },
     figsize=(3.4, 6.0),
 )

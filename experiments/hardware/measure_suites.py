@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.hardware.hopper.cuda_driver import Card
 from experiments.suites import SIZES, SUITES, WORKLOADS, Launch, Workload
+
+from .hopper.cuda_driver import Card
 
 BINARIES = Path(__file__).parent / "suites"
 CYCLES = (
@@ -123,7 +124,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return [row for row in rows if row.get("ID", "").isdigit()]
 
 
-def profile(suite: str, metrics: Sequence[str], repeats: int, options: argparse.Namespace, limit: float) -> list[dict[str, Any]]:
+def profile(
+    suite: str, metrics: Sequence[str], repeats: int, options: argparse.Namespace, limit: float
+) -> list[dict[str, Any]]:
     """The profiler's rows of a suite, each with kernel, size and repeat."""
     log = options.data / f"{suite}.{repeats}.csv"
     log.unlink(missing_ok=True)
@@ -191,11 +194,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--name", default="suites", help="of the files (%(default)s)")
-    parser.add_argument("--data", type=Path, default=Path("/tmp/suites"), metavar="FOLDER", help="for the launches' data")
+    parser.add_argument(
+        "--data", type=Path, default=Path("/tmp/suites"), metavar="FOLDER", help="for the launches' data"
+    )
     parser.add_argument("--clock", choices=("none", "base"), default="none", help="the profiler's clock control")
     parser.add_argument("--suites", default=",".join(SUITES))
     parser.add_argument("--sizes", default=",".join(SIZES))
-    parser.add_argument("--seconds", type=float, default=480, help="after which no further suite is begun (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=480, help="after which no further suite is begun (%(default)s)"
+    )
     parser.add_argument("--here", metavar="SUITE", help="run a suite's kernels in this process")
     parser.add_argument("--check", action="store_true", help="check their results")
     parser.add_argument("--repeats", type=int, default=REPEATS)
@@ -214,14 +221,29 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     options.data.mkdir(parents=True, exist_ok=True)
     suites = options.suites.split(",")
-    work = [(name, size, options.data) for name, one in WORKLOADS.items() if one.suite in suites for size in options.sizes]
+    work = [
+        (name, size, options.data) for name, one in WORKLOADS.items() if one.suite in suites for size in options.sizes
+    ]
     with multiprocessing.get_context("fork").Pool() as pool:
         pool.map(prepare, work, chunksize=1)
     print(f"data: {time.monotonic() - began:.0f} s", flush=True)
     faulty = {}
     for suite in suites:
-        command = [sys.executable, "-m", __spec__.name, "--here", suite, "--check", "--repeats", "1", "--data", str(options.data)]
-        done = subprocess.run([*command, "--out", str(options.out), f"--sizes={','.join(options.sizes)}"], capture_output=True, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            __spec__.name,
+            "--here",
+            suite,
+            "--check",
+            "--repeats",
+            "1",
+            "--data",
+            str(options.data),
+        ]
+        done = subprocess.run(
+            [*command, "--out", str(options.out), f"--sizes={','.join(options.sizes)}"], capture_output=True, text=True
+        )
         if done.returncode:
             faulty[suite] = (done.stdout + done.stderr[-600:]).strip()
             print(f"wrong: {faulty[suite]}", flush=True)
@@ -239,7 +261,9 @@ def main() -> int:
             tables[kind] += profile(suite, names, repeats, options, left)
             written(options.out / f"{options.name}_{kind}.csv", tables[kind])
         print(f"{kind}: {time.monotonic() - began:.0f} s, {len(tables[kind])} rows", flush=True)
-    about["nvidia_smi after"] = output_of("nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,temperature.gpu", "--format=csv,noheader", "-i", "0")
+    about["nvidia_smi after"] = output_of(
+        "nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,temperature.gpu", "--format=csv,noheader", "-i", "0"
+    )
     (options.out / f"{options.name}.json").write_text(json.dumps(about, indent=1) + "\n")
     return 0
 

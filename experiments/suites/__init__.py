@@ -33,6 +33,8 @@ SUITES = (
     "dense", "finance", "graphs", "images", "integers", "lattices", "layers", "matrices", "numeric", "particles",
     "signals", "single", "sorting", "sparse", "statistics", "strings", "transformer", "vectors",
 )  # fmt: skip
+MODULES = {"vectors": "vector_suite"}
+"""Suites whose modules have another name, which is taken elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +53,19 @@ class Launch:
     def values(self) -> list[Any]:
         """The arguments with the types that the kernel takes; arrays are copies."""
         kinds: dict[type, Any] = {int: np.int32, float: np.float32}
-        return [value.copy() if isinstance(value, np.ndarray) else kinds.get(type(value), lambda x: x)(value) for value in self.args]
+        return [
+            value.copy() if isinstance(value, np.ndarray) else kinds.get(type(value), lambda x: x)(value)
+            for value in self.args
+        ]
 
     def wrong(self, index: int, got: np.ndarray) -> str:
         """What is wrong with the result in that argument; nothing if it is right."""
         expected = np.asarray(self.results[index])
         if not expected.dtype == got.dtype:
             expected = expected.astype(np.float64)
-        right = np.isclose(got, expected.reshape(got.shape), self.relative, self.absolute) | np.isnan(expected.reshape(got.shape))
+        right = np.isclose(got, expected.reshape(got.shape), self.relative, self.absolute) | np.isnan(
+            expected.reshape(got.shape)
+        )
         return "" if right.all() else f"argument {index}: {np.size(right) - np.count_nonzero(right)} elements"
 
 
@@ -104,7 +111,8 @@ def workload(stratum: str) -> Callable[[Callable[[Random, int], Launch]], Callab
     """Enter a kernel with the name of the function, which makes its launches."""
 
     def enter(make: Callable[[Random, int], Launch]) -> Callable[[Random, int], Launch]:
-        suite = make.__module__.rpartition(".")[2]
+        module = make.__module__.rpartition(".")[2]
+        suite = next((name for name, other in MODULES.items() if other == module), module)
         if stratum not in STRATA:
             raise ValueError(f"{stratum!r} is no stratum")
         WORKLOADS[f"{suite}.{make.__name__}"] = Workload(make.__name__, suite, stratum, make)
@@ -121,4 +129,4 @@ def is_open(suite: str) -> bool:
 
 
 for _suite in SUITES:
-    importlib.import_module(f"{__name__}.{_suite}")
+    importlib.import_module(f"{__name__}.{MODULES.get(_suite, _suite)}")

@@ -32,9 +32,7 @@ def blur_tiled(rng: Random, size: int) -> Launch:
     width, height = ((128, 64), (768, 512), (1_536, 1_024))[size]
     image = picture(rng, height, width)
     taps = np.array([1, 4, 6, 4, 1])
-    out = sum(
-        taps[r] * taps[s] * padded(image, 2, r - 2, s - 2).astype(np.float64) for r in range(5) for s in range(5)
-    )
+    out = sum(taps[r] * taps[s] * padded(image, 2, r - 2, s - 2).astype(np.float64) for r in range(5) for s in range(5))
     args = [width, height, image, np.zeros_like(image)]
     return Launch((width // 32, height // 16), (32, 16), args, {3: out / 256}, 1e-4, 1e-5)
 

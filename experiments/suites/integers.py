@@ -19,7 +19,9 @@ def words(rng: Random, shape: int | tuple[int, ...]) -> np.ndarray:
 def sha256(rng: Random, size: int) -> Launch:
     n = (512, 33_792, 135_168)[size]
     message = rng.integers(0, 256, (n, 55)).astype(np.uint8)
-    blocks = np.concatenate([message, np.full((n, 1), 128, np.uint8), np.zeros((n, 6), np.uint8), [[1, 184]] * np.ones((n, 1), int)], 1)
+    blocks = np.concatenate(
+        [message, np.full((n, 1), 128, np.uint8), np.zeros((n, 6), np.uint8), [[1, 184]] * np.ones((n, 1), int)], 1
+    )
     out = np.stack([np.frombuffer(hashlib.sha256(row.tobytes()).digest(), ">u4") for row in message], 1)
     given = np.ascontiguousarray(blocks.astype(np.uint8)).view(">u4").T.astype(np.uint32)
     return Launch(-(-n // 128), 128, [n, np.ascontiguousarray(given), np.zeros((8, n), np.uint32)], {2: out})
@@ -31,7 +33,9 @@ def crc_tables(rng: Random, size: int) -> Launch:
     data = words(rng, (length, n))
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        table = np.where(table & 1, np.uint32(0xEDB88320) ^ table >> np.uint32(1), table >> np.uint32(1)).astype(np.uint32)
+        table = np.where(table & 1, np.uint32(0xEDB88320) ^ table >> np.uint32(1), table >> np.uint32(1)).astype(
+            np.uint32
+        )
     out = [zlib.crc32(row.tobytes()) for row in np.ascontiguousarray(data.T)]
     return Launch(n // 256, 256, [n, length, data, table, np.zeros(n, np.uint32)], {4: np.array(out, np.uint32)})
 

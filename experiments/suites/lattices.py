@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.suites import Launch, Random, workload
-from experiments.suites.vectors import whole
+from experiments.suites.vector_suite import whole
 
 
 @workload("cache")
@@ -13,7 +13,9 @@ def heat(rng: Random, size: int) -> Launch:
     n = (66, 546, 1_282)[size]
     a = whole(rng, (n, n))
     out = np.zeros_like(a)
-    out[1:-1, 1:-1] = a[1:-1, 1:-1] + 0.25 * (a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1] - 4 * a[1:-1, 1:-1])
+    out[1:-1, 1:-1] = a[1:-1, 1:-1] + 0.25 * (
+        a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1] - 4 * a[1:-1, 1:-1]
+    )
     return Launch((-(-(n - 2) // 32), -(-(n - 2) // 8)), (32, 8), [n, 0.25, a, np.zeros_like(a)], {3: out})
 
 

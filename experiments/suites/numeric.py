@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.suites import Launch, Random, workload
 from experiments.suites.dense import product
-from experiments.suites.vectors import whole
+from experiments.suites.vector_suite import whole
 
 
 @workload("streaming")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.suites import Launch, Random, workload
-from experiments.suites.vectors import whole
+from experiments.suites.vector_suite import whole
 
 
 @workload("shared")

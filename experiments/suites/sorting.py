@@ -24,7 +24,7 @@ def bitonic_step(rng: Random, size: int) -> Launch:
     n, stride = ((16_384, 1_024), (1 << 19, 1 << 14), (1 << 21, 1 << 16))[size]
     x = keys(rng, n)
     pairs = x.reshape(-1, 2, stride)
-    up = ((np.arange(n).reshape(-1, 2, stride)[:, 0] & (2 * stride)) == 0)
+    up = (np.arange(n).reshape(-1, 2, stride)[:, 0] & (2 * stride)) == 0
     low, high = pairs.min(1), pairs.max(1)
     out = np.stack([np.where(up, low, high), np.where(up, high, low)], 1)
     return Launch(n // 512, 256, [stride, 2 * stride, x.copy()], {2: out})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.suites import Launch, Random, workload
-from experiments.suites.vectors import whole
+from experiments.suites.vector_suite import whole
 
 
 def compressed(rng: Random, n: int, mean: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.suites import Launch, Random, workload
-from experiments.suites.vectors import whole
+from experiments.suites.vector_suite import whole
 
 CENTRES = np.array([
     (0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (1, 2), (2, 2), (3, 0), (0, 3), (3, 1), (1, 3), (3, 2),

@@ -18,7 +18,9 @@ def search(rng: Random, size: int) -> Launch:
     text = letters(rng, n)
     pattern = text[100:108].copy()
     windows = np.lib.stride_tricks.sliding_window_view(text, 8)
-    return Launch(-(-n // 256), 256, [n, 8, text, pattern, np.zeros(1, np.int32)], {4: [(windows == pattern).all(1).sum()]})
+    return Launch(
+        -(-n // 256), 256, [n, 8, text, pattern, np.zeros(1, np.int32)], {4: [(windows == pattern).all(1).sum()]}
+    )
 
 
 @workload("shared")

@@ -1,0 +1,148 @@
+"""The kernels measured on a card: data, halves, code and errors; no card is needed."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import smmux
+from experiments import modern, suites
+from experiments.common import suite_runs
+from experiments.common.suite_runs import FOLDER, compiled, measured, provenance
+from experiments.suites import SIZES, STRATA, SUITES, WORKLOADS, Launch, is_open
+from smmux import gpus
+from smmux.compiler.sass.tools import find_tool
+from tests.sass.conftest import needed
+
+OPEN = {"dense", "graphs", "images", "lattices", "matrices", "numeric", "particles", "signals", "strings"}
+CHEAP = ("dense.gemm_tiled", "matrices.axpy_halves", "numeric.scaled_sum", "images.median", "signals.haar")
+"""Kernels whose warps take the same ways whatever comes first."""
+
+
+def test_there_are_enough_kernels_of_each_kind() -> None:
+    kinds = [one.stratum for one in WORKLOADS.values()]
+    assert len(kinds) >= 80 and {kind: kinds.count(kind) >= 5 for kind in STRATA} == dict.fromkeys(STRATA, True)
+
+
+def test_the_halves_are_those_that_were_fixed_before_anything_was_measured() -> None:
+    assert {suite for suite in SUITES if is_open(suite)} == OPEN
+    for half in (True, False):
+        there = {one.stratum for one in WORKLOADS.values() if is_open(one.suite) == half}
+        assert set(STRATA) - there <= {"tiny"}  # there is one suite of them
+
+
+@pytest.mark.parametrize("kind, repeats", [("cycles", 3), ("counters", 1)])
+def test_each_launch_was_measured(kind: str, repeats: int) -> None:
+    with (FOLDER / f"suites_h100_{kind}.csv").open(newline="") as file:
+        rows = [(f"{row['suite']}.{row['kernel']}", row["size"], int(row["repeat"])) for row in csv.DictReader(file)]
+    assert sorted(rows) == sorted((name, size, n) for name in WORKLOADS for size in SIZES for n in range(repeats))
+
+
+def test_the_code_is_that_which_ran_and_gave_right_results() -> None:
+    about = provenance()
+    files = sorted((FOLDER / "suites").glob("*.cubin"))
+    assert {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} == about["code"]
+    assert about["wrong"] == {} and about["attributes"]["multiprocessors"] == 132
+
+
+def test_repeats_agree_and_clocks_are_those_of_the_card() -> None:
+    for row in measured().values():
+        assert row.lowest <= row.cycles <= row.highest < 1.4 * row.lowest
+        assert 1_500 < row.mhz <= suite_runs.NOMINAL_MHZ
+
+
+@pytest.mark.parametrize("name", sorted(WORKLOADS))
+def test_a_launch_has_the_parameters_and_the_registers_of_its_kernel(name: str) -> None:
+    work, launch = WORKLOADS[name], WORKLOADS[name].launch("small")
+    values = launch.values()
+    parameters = compiled(name).parameters
+    passed = work.passed(values, lambda index: np.uint64(0))
+    assert [np.asarray(value).nbytes for value in passed] == [parameter.size for parameter in parameters]
+    assert measured()[name, "small"].counters["launch__registers_per_thread"] >= compiled(name).registers
+    assert all(0 <= index < len(values) for index in launch.results)
+
+
+def test_launches_always_have_the_same_data() -> None:
+    one, other = (WORKLOADS["graphs.relax"].launch("small") for _ in range(2))
+    assert all(np.array_equal(a, b) for a, b in zip(one.values(), other.values(), strict=True))
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_as_many_instructions_run_as_on_the_card(name: str) -> None:
+    found = suite_runs.simulated(gpus.get(gpus.COMPILED), name, "small")
+    assert found["instructions"] == measured()[name, "small"].counters["sm__inst_executed.sum"]
+
+
+def test_wrong_results_are_seen() -> None:
+    launch = Launch(1, 32, [np.zeros(3)], {0: [1.0, np.nan, 3.0]}, 0.1)
+    assert launch.wrong(0, np.array([1.05, 7.0, 2.9])) == ""
+    assert launch.wrong(0, np.array([1.05, 7.0, 2.0])) == "argument 0: 1 elements"
+
+
+def record(name: str, size: str, cycles: float) -> dict[str, Any]:
+    return {"kernel": name, "size": size, "cycles": cycles} | modern.beside(
+        {"kernel": name, "size": size, "cycles": cycles}
+    )
+
+
+def test_errors_are_relative_to_the_card() -> None:
+    names = ["dense.gemm_tiled", "graphs.relax", "signals.haar"]
+    rows = [
+        record(name, "large", factor * measured()[name, "large"].cycles)
+        for name, factor in zip(names, (1.1, 0.7, 1), strict=True)
+    ]
+    found = modern.errors(rows)
+    assert (found["mean"], found["median"], found["worst"]) == pytest.approx((0.4 / 3, 0.1, 0.3))
+    assert found["bias"] == pytest.approx(-0.2 / 3)
+    exact = [record(name, size, 3 * measured()[name, size].cycles) for name in names for size in SIZES]
+    assert modern.errors(exact)["correlation"] == pytest.approx(1)
+
+
+def test_of_the_sealed_half_only_the_sum_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulated(machine: Any, kernel: str, size: str, mhz: int) -> dict[str, Any]:
+        return {"cycles": 2 * measured()[kernel, size].cycles}
+
+    monkeypatch.setattr(modern, "simulated", simulated)
+    assert not modern.FROZEN
+    for half in modern.HALVES:
+        rows = modern.run(quick=True, jobs=1, half=half)
+        texts = [
+            modern.table(rows),
+            modern.page(rows).partition("## What")[2],
+            repr(rows),
+            repr(modern.summary(rows)),
+            modern.caption(rows),
+        ]
+        told = {name for name in WORKLOADS for text in texts if re.search(rf"{re.escape(name)}\b", text)}
+        assert told == {name for name, one in WORKLOADS.items() if is_open(one.suite) and half != "sealed"}
+        assert ("sealed" in modern.summary(rows)) == (half != "open")
+    assert modern.summary(rows)["sealed"]["mean"] == pytest.approx(1)
+    assert {verdict.reproduced for verdict in modern.check(rows) if "correlation" not in verdict.id} == {False}
+
+
+def test_it_is_drawn() -> None:
+    rows = [record(name, size, 1.2 * measured()[name, size].cycles) for name in CHEAP for size in SIZES]
+    for plot in modern.EXPERIMENT.plots:
+        assert plot(rows, Figure().add_subplot()).get_xlabel()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", [suite for suite in SUITES if suite != "numeric"])
+def test_the_sources_compile_to_the_code_that_ran(suite: str) -> None:
+    needed("nvcc", "nvdisasm")
+    if (
+        provenance()["compiler"]
+        not in subprocess.run([find_tool("nvcc"), "--version"], capture_output=True, text=True).stdout
+    ):
+        pytest.skip("another release of the compiler")
+    again = smmux.load(Path(suites.__file__).parent / f"{suite}.cu")
+    there = smmux.load(FOLDER / "suites" / f"{suite}.cubin")
+    assert {k.name: k.image.words for k in again} == {k.name: k.image.words for k in there}
