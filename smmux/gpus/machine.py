@@ -78,7 +78,10 @@ else:
         [(name, str if parameter.names else int) for name, parameter in PARAMETERS.items()],
         frozen=True,
         kw_only=True,
-        namespace={"__module__": __name__},
+        init=False,  # all that a class of its fields would have written Gpu has; writing takes a while for so many
+        repr=False,
+        eq=False,
+        namespace={"__module__": __name__, "__doc__": "The parameters of a machine."},
     )
 
 
