@@ -331,6 +331,13 @@ static struct smem_cost cost_cc9(const struct geometry *g, const struct glance *
     return cost;
 }
 
+/* Most accesses: one request, all in one row. */
+static ALWAYS_INLINE bool is_plain(const struct config *cfg, const struct geometry *g,
+                                   const struct glance *seen, uint32_t width) {
+    return width <= 4 && cfg->smem_rule != 1 && seen->lanes &&
+           strayed(seen, seen->lanes) >> g->row_shift == 0;
+}
+
 CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uint32_t addr[32],
                                              uint32_t mask, uint32_t width) {
     const struct geometry g = geometry_of(cfg);
@@ -339,6 +346,8 @@ CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uin
     assert(width != 0 && width <= 16 && (width & (width - 1)) == 0);
     assert(bits_is_power_of_two(cfg->smem_banks) && cfg->smem_banks <= SMEM_MAX_BANKS);
     const struct glance seen = glance_at(addr, mask);
+    if (is_plain(cfg, &g, &seen, width))
+        return (struct smem_cost){1, 1, {seen.shape[0], seen.shape[1]}};
     switch (cfg->smem_rule) {
     case 1: cost = cost_cc1(&g, &seen, addr, width); break;
     case 2: cost = cost_cc2(&g, &seen, addr, width); break;
