@@ -13,7 +13,8 @@ static uint64_t turn(struct dispatch *d, uint64_t cycle) {
     return (at + 999) / 1000;
 }
 
-/* One block on each SM of a GPC, GPC by GPC, beginning with the group of those that are left over. */
+/* One block on each SM of a GPC, GPC by GPC, beginning with the group of those that are left over.
+ */
 static void fill_gpcs(struct dispatch *d, struct sm *sms) {
     const struct config *cfg = d->cfg;
     const uint64_t interval = cfg->dispatch_interval + (uint64_t)d->warps * cfg->dispatch_warp;

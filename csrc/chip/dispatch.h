@@ -11,12 +11,12 @@ struct dispatch {
     uint32_t finished;
     uint32_t residency; /* blocks an SM may hold */
     uint32_t warps;     /* of a block */
-    uint64_t free;      /* in thousandths of a clock: when the chip may take note of a further end */
-    uint64_t noted;     /* when it has taken note of the last one */
+    uint64_t free;  /* in thousandths of a clock: when the chip may take note of a further end */
+    uint64_t noted; /* when it has taken note of the last one */
 };
 
-/* Fill the empty machine, round robin over TPCs, one block per TPC and interval; where there are GPCs,
- * one after the other, one block per SM and interval. */
+/* Fill the empty machine, round robin over TPCs, one block per TPC and interval; where there are
+ * GPCs, one after the other, one block per SM and interval. */
 void dispatch_fill(struct dispatch *d, struct sm *sms);
 /* Replace the blocks that have finished before cycle `end`, in order of (cycle, SM). */
 void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end);

@@ -61,12 +61,11 @@ static enum error create(struct gpu *g, struct outcome *out) {
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
     if (l->trace && (e = g->mem->model->trace(g->mem))) return e;
-    g->dispatch = (struct dispatch){.cfg = cfg,
-                                    .residency = out->residency,
-                                    .warps = (l->dims.block[0] * l->dims.block[1] *
-                                                  l->dims.block[2] +
-                                              31) / 32,
-                                    .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
+    g->dispatch = (struct dispatch){
+        .cfg = cfg,
+        .residency = out->residency,
+        .warps = (l->dims.block[0] * l->dims.block[1] * l->dims.block[2] + 31) / 32,
+        .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
     return pool_create(&g->pool, l->threads ? l->threads : 1);
 }
 

@@ -263,8 +263,9 @@ static void look_up(struct second *s, uint32_t sm, const struct ask *a) {
         if (is_known(f)) answer(s, sm, a->access, a->cycle, f->done);
         else wait_for(s, f, sm, a);
     }
-    if (s->cfg->icache2_prefetch && addr >= CODE_BASE && addr % s->cfg->icache2_line == 0)
-        prefetch(s, line + 1, sm, a->cycle);
+    for (uint32_t i = 1; i <= s->cfg->icache2_prefetch; i++)
+        if (addr >= CODE_BASE && addr % s->cfg->icache2_line == 0)
+            prefetch(s, line + i, sm, a->cycle);
 }
 
 /* The SM with the first request; NOBODY if there is none before that cycle. */

@@ -34,8 +34,8 @@ struct bit_field {
 struct addrmap {
     uint32_t partitions, block_shift;
     uint32_t slice_shift; /* 0 too where slices are not told apart by addresses, but by who asks */
-    uint32_t hashed;                   /* else blocks are dealt out in order */
-    uint32_t chunk;                    /* size of the table in use, a power of `partitions` */
+    uint32_t hashed;      /* else blocks are dealt out in order */
+    uint32_t chunk;       /* size of the table in use, a power of `partitions` */
     uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
     uint8_t digit_sum[ADDRMAP_TABLE];  /* of the digits in base `partitions`, modulo partitions */
     struct bit_field bank, row;

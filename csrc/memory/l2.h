@@ -73,7 +73,8 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
 
 /* Does the line have these sectors? If so, somebody uses them. */
 bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors);
-/* The pending miss with which these sectors of a line are on their way; MISS_NONE: there is none. */
+/* The pending miss with which these sectors of a line are on their way; MISS_NONE: there is none.
+ */
 uint32_t l2_awaits(const struct l2 *l, uint32_t line, uint32_t sectors);
 /* Take a clean line from elsewhere, if that costs no dirty one. */
 void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors);

@@ -164,7 +164,8 @@ static uint64_t next_hop(const struct partition *p) {
     return p->hop_first == p->hop_end ? XBAR_NEVER : p->hops[p->hop_first & p->hop_mask].tick;
 }
 
-/* Fetch sectors that a slice lacks: from the other half's, with what that waits for, or from DRAM. */
+/* Fetch sectors that a slice lacks: from the other half's, with what that waits for, or from DRAM.
+ */
 static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
     const uint32_t sectors = work->fetch_sectors,
                    tag = make_tag(TAG_FILL, n, work->fetch_mshr << 8 | sectors);
@@ -177,8 +178,7 @@ static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, u
         }
         const uint32_t awaited = l2_awaits(&other->l2, line, sectors);
         /* Neither may wait for the other one's miss while that waits for its own. */
-        if (awaited != MISS_NONE && !other->echo[awaited] &&
-            !p->slice[n].echo[work->fetch_mshr]) {
+        if (awaited != MISS_NONE && !other->echo[awaited] && !p->slice[n].echo[work->fetch_mshr]) {
             other->echo[awaited] = tag;
             return;
         }
@@ -333,6 +333,29 @@ NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arriv
     slice_look(p, s, arrivals);
 }
 
+/* Read or write memory for a request. */
+static void perform(struct request *r) {
+    if (r->performed || !r->access->buffer || r->kind > ACCESS_ATOM) return;
+    access_perform(r->access, r->lanes);
+    r->performed = true;
+}
+
+/* What a TPC does to one line takes place in its order, though its loads may overtake its stores on
+ * their way to the other half: older ones there are performed at once, and answered in their time.
+ */
+static void perform_older(struct partition *p, uint32_t n, const struct request *r) {
+    const struct xbar *x = p->xbar;
+    const struct slice *own = &p->slice[n], *other = &p->slice[n ^ 1];
+    const uint32_t shift = own->l2.cache.line_shift;
+    const uint64_t sent = r->tick - xbar_detour(x, r->tpc, own->number),
+                   detour = xbar_detour(x, r->tpc, other->number);
+    for (uint32_t i = other->requests->stream[r->tpc].head; i != XBAR_NONE; i = x->pool[i].next) {
+        struct request *q = &x->pool[i];
+        if (q->tick - detour >= sent) break;
+        if (q->addr >> shift == r->addr >> shift) perform(q);
+    }
+}
+
 /* Let the next request of the slice leave the ROP: to the L2, or to DRAM. */
 static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct slice *s = &p->slice[n];
@@ -369,7 +392,8 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     p->stats.request_flits += r->flits;
     s->free = tick + occupancy(p, r);
     const uint64_t done = atomic ? atom_lock(p, s, r, tick) : tick;
-    if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);
+    if (p->sides > 1) perform_older(p, n, r);
+    perform(r);
     if (answer == L2_HIT) reply(p, s, node, done);
     slice_look(p, s, arrivals);
 }

@@ -12,11 +12,11 @@
  * pipeline is free it takes the first of them, and only then a request of a TPC. They bypass the L2
  * unless preload_lookup.
  *
- * Where a chip has two halves the slices are one of each, with the same addresses. The one that loads
- * find beside them keeps what it fetches; a clean line that it replaces goes to the other one, if
- * there is room, so that both hold twice as much. What the other one has, or has asked for, crosses
- * over, and so does DRAM's answer for the half to which a line does not belong; stores and atomics go
- * to the one to which it does, and make the other one forget.
+ * Where a chip has two halves the slices are one of each, with the same addresses. The one that
+ * loads find beside them keeps what it fetches; a clean line that it replaces goes to the other
+ * one, if there is room, so that both hold twice as much. What the other one has, or has asked for,
+ * crosses over, and so does DRAM's answer for the half to which a line does not belong; stores and
+ * atomics go to the one to which it does, and make the other one forget.
  *
  * Values are read and written when a packet leaves the request streams: in order of
  * arrival, ties by SM. Atomics lock their 32-byte sectors [ATOM-STR] for atom_interval per
@@ -72,7 +72,7 @@ struct partition {
     _Alignas(64) struct xbar *xbar; /* constants, the request pool, its own slices' side */
     struct slice slice[PARTITION_MAX_SLICES];
     struct dram dram;
-    uint64_t done; /* tick of the oldest completion; XBAR_NEVER: none known */
+    uint64_t done;    /* tick of the oldest completion; XBAR_NEVER: none known */
     struct hop *hops; /* a ring, in order of time: all take as long */
     uint32_t hop_first, hop_end, hop_mask;
     uint32_t sides, crossing; /* halves; ticks there and back */

@@ -283,8 +283,8 @@ static uint64_t leave_port(const struct xbar *x, struct xbar_tpc *tpc, uint64_t 
     return open;
 }
 
-/* The slice of an address among those of all partitions; *in_slice is the address in it. Of a chip of
- * two halves it is the one beside the TPC, if that only reads. */
+/* The slice of an address among those of all partitions; *in_slice is the address in it. Of a chip
+ * of two halves it is the one beside the TPC, if that only reads. */
 static ALWAYS_INLINE uint32_t slice_of(const struct xbar *x, uint32_t addr, uint32_t *in_slice,
                                        const struct xbar_tpc *reader) {
     uint32_t local;
@@ -312,6 +312,7 @@ static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
     r->tpc = (uint16_t)(tpc - x->tpc);
     r->bytes = p->bytes;
     r->kind = p->access->kind;
+    r->performed = false;
     r->flits = (uint16_t)xbar_request_flits(x, r);
     return node;
 }
@@ -380,7 +381,8 @@ void xbar_preload(struct xbar *x, struct port *ports) {
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
-/* How long a reply holds the reply port of its TPC, in parts of a tick. Without data it takes a flit. */
+/* How long a reply holds the reply port of its TPC, in parts of a tick. Without data it takes a
+ * flit. */
 static uint32_t reply_parts(const struct xbar *x, const struct request *r) {
     const bool data = x->reply_cost && r->kind != ACCESS_STORE;
     return data ? (r->bytes + 31u) / 32 * x->reply_cost : r->flits * PORT_PARTS;

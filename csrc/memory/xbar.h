@@ -51,6 +51,7 @@ struct request {
     uint16_t flits; /* of the packet: the request, then the reply */
     uint8_t kind;   /* enum access_kind */
     uint8_t want;   /* L2 sectors it waits for */
+    bool performed; /* memory has been read or written for it, ahead of its turn */
 };
 
 /* Ask the host for what serving a request will read, and for the request behind it. All that lies
@@ -129,7 +130,8 @@ struct xbar_slice {
 struct xbar {
     struct clock_ratio to_icnt, to_shader;
     uint32_t latency, flit_shift, header, pipeline, room;
-    uint32_t reply_cost; /* PORT_PARTS of a tick for a sector of 32 bytes at a reply port; 0: flits */
+    uint32_t
+        reply_cost; /* PORT_PARTS of a tick for a sector of 32 bytes at a reply port; 0: flits */
     uint32_t sms, tpcs, slices, sms_per_tpc;
     uint32_t sides, side_latency; /* halves of the chip, ticks between them */
     uint32_t slices_shift;        /* slices of a partition */

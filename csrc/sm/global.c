@@ -218,6 +218,12 @@ static bool is_strong(const struct uop *u) {
     return (u->flags & INSN_WIDE) && (~(uint32_t)u->aux & SASS_STRONG);
 }
 
+/* Does the L1 have to hear of an access that it does not serve? */
+static bool passes_l1(const struct memop *op) {
+    if (!is_load(op->u->op)) return true;
+    return op->sm->m->cfg->l1_updates && op->u->op == OP_LD_GLOBAL && is_strong(op->u);
+}
+
 /* The cache that serves this instruction, 0 for none. Textures have one of their own; the L1 serves
  * global and local loads on Fermi, local ones on Kepler (coalesce_l1). */
 static uint32_t cache_of(const struct memop *op) {
@@ -332,7 +338,7 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     count_global(op, seg, n);
     if (op->u->op == OP_TEX) read_now(a);
     if (op->copy) copy_begin(op, a);
-    if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
+    if (passes_l1(op) && sm->caches[CACHE_DATA].present) smcache_write(sm, a, seg, n);
     const bool alone = !tiled || n; /* lanes are left for the cache or memory */
     const uint32_t clocks = alone ? clocks_of(op, rest, seg, n) : 0;
     const uint32_t later = clocks - cfg->issue_global, apart = n > 1 ? later / (n - 1) : 0;

@@ -343,7 +343,7 @@ NOINLINE static bool issue_const(struct memop *op) {
             return false;
         const uint32_t places = distinct_addresses(op);
         busy += (places - 1) * m->cfg->const_clk_per_way;
-        if (m->cfg->icache2_bytes && m->cfg->const_bytes) {
+        if (m->cfg->icache2_bytes && m->cfg->const_bytes && !m->cfg->const_miss) {
             if (!global_const(op, busy)) return false;
             load_constants(op);
             op->sm->count.const_passes += places;

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
+#include "kernel/lanes.h"
 #include "sm/global.h"
 #include "sm/scoreboard.h"
 
@@ -258,13 +259,29 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                                         : load_lines(sm, id, a, seg, n, at, apart, false);
 }
 
-void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
+/* Write what some lanes store to the sectors of their line that are valid. */
+static void update(struct sm_cache *c, const struct access *a, uint32_t lanes, uint32_t line) {
+    const uint32_t index = cache_find(&c->cache, line), inside = (1u << c->cache.line_shift) - 1,
+                   words = a->width <= 4 ? 1 : a->width / 4;
+    if (index == CACHE_NONE) return;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), at = a->addr[lane] & inside;
+        if (!(c->cache.lines[index].valid >> (at >> c->cache.sector_shift) & 1)) continue;
+        for (uint32_t i = 0; i < words; i++)
+            lane_store(cache_data(&c->cache, index) + at + 4 * i, a->width, a->data[i][lane]);
+    }
+}
+
+void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n) {
     struct sm_cache *c = &sm->caches[CACHE_DATA];
+    const bool updates = sm->m->cfg->l1_updates;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t line = line_of(c, seg[i].addr), miss = misses_find(&c->misses, line);
-        const bool whole = !is_sectored(c);
-        cache_drop(&c->cache, line,
-                   whole ? 1 : cache_sectors(&c->cache, seg[i].addr, seg[i].bytes));
+        const uint32_t own =
+            is_sectored(c) ? cache_sectors(&c->cache, seg[i].addr, seg[i].bytes) : 1;
+        if (!updates) cache_drop(&c->cache, line, own);
+        else if (a->kind == ACCESS_STORE) update(c, a, seg[i].lanes, line);
+        else cache_drop(&c->cache, line, cache_all(&c->cache));
         if (miss != MISS_NONE) misses_close(&c->misses, miss);
     }
 }
@@ -275,7 +292,7 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
 static bool has_entry(const struct sm_cache *c) { return c->misses.count < MAX_MISSES; }
 
 /* Look a piece of the program up and ask for its line if it is not there; where the cache
- * prefetches, for the next line too. */
+ * prefetches, for those behind it too. */
 static bool look_up(struct sm *sm, uint32_t piece) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
     const uint32_t line = line_of(c, CODE_BASE + piece * sm->piece_bytes);
@@ -293,13 +310,15 @@ static bool look_up(struct sm *sm, uint32_t piece) {
         start_line(sm, CACHE_CODE, line, at);
         sm->count.icache_misses++;
     }
-    if (sm->m->cfg->icache_prefetch && line < last && has_entry(c) &&
-        cache_find(&c->cache, line + 1) == CACHE_NONE &&
-        misses_find(&c->misses, line + 1) == MISS_NONE) {
-        start_line(sm, CACHE_CODE, line + 1, at);
+    for (uint32_t ahead = line + 1, most = line + sm->m->cfg->icache_prefetch;
+         ahead <= most && ahead <= last && has_entry(c); ahead++) {
+        if (cache_find(&c->cache, ahead) != CACHE_NONE ||
+            misses_find(&c->misses, ahead) != MISS_NONE)
+            continue;
+        start_line(sm, CACHE_CODE, ahead, at);
         sm->count.icache_prefetches++;
     }
-    /* Without a free entry for a miss the next line could not be asked for. */
+    /* Without a free entry for a miss the next lines could not be asked for. */
     if (index != CACHE_NONE && has_entry(c))
         *known = (struct settled){.fills = c->fills, .line = line, .way = index};
     return index != CACHE_NONE;

@@ -76,8 +76,8 @@ uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const uint32_
  * those of each line so many clocks apart; returns how many lines those are of. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart);
-/* Let the L1 forget the sectors that a store or an atomic changes. */
-void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
+/* Tell the L1 of a store, an atomic or a load that goes past it. */
+void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n);
 /* Let some lanes of an access wait for a line, as the first of the list. */
 void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes);
 /* The line has come: take all from the list, first come first, and let their accesses go on. */

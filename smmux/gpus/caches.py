@@ -11,7 +11,7 @@ _ALL: dict[str, Value] = {
     "fetch_bytes": (64, "MEM Wong"),  # eight instructions into the instruction buffer
     "const_line": (64, "JIA18; MEM Wong"),
     "const_ways": (4, "JIA18; MEM Wong"),
-    "const_miss": (1, "NA"),
+    "const_miss": (0, "JIA18; MEM Wong"),
     "icache_ways": (4, "MEM Wong; DER"),  # K80: misses rise over 7.2 to 9.4 KiB [JIA18 Fig 3.3]
     "icache_prefetch": (1, "MEM Wong; PAT-PF"),
     "icache2_line": (256, "MEM Wong; JIA18"),
@@ -21,6 +21,7 @@ _ALL: dict[str, Value] = {
     "l1_line": (128, "PG55 G.4.2"),
     # Lines of these caches come whole; sets are numbered by the lowest bits of the line.
     "l1_sector": (0, "PG55 G.4.2"),
+    "l1_updates": (0, "PG55 G.4.2; GS-480"),
     "tex_sector": (0, "GS302"),
     "tex_hashed": (0, "MODEL"),
     "icache_hashed": (0, "MODEL"),

@@ -112,7 +112,7 @@ _MEMORY: dict[str, Value] = {
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (1, "EST"),
     "bar_interval": (2, "HOPPER"),
-    "launch_start": (3842, "HOPPER; FIT"),  # 4,379 clk of an empty kernel less the 537 that its block takes here
+    "launch_start": (3692, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
     "dispatch_chip": (1200, "HOPPER"),
     "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction
     "dispatch_interval": (12, "HOPPER; DER"),  # 24 for blocks of one warp
@@ -127,15 +127,24 @@ _MEMORY: dict[str, Value] = {
     "l1_ways": (4, "EST"),
     "l1_hashed": (1, "EST"),
     "l1_sector": (32, "HOPPER"),
+    "l1_updates": (1, "HOPPER"),
     "l1_mshrs": (768, "HOPPER; EST"),  # some 600 in flight were seen, and no limit
     "lat_l1": (31, "HOPPER"),  # and a clock to who reads the value
     "insn_bytes": (16, "HOPPER"),
     "fetch_bytes": (128, "HOPPER; EST"),
     "fetch_control": (0, "HOPPER"),
-    "icache_bytes": (131_072, "HOPPER; MODEL"),  # the first two levels, of 32 and 128 kB, as one
+    # Jumps show one more level in front, of 4 kB, which costs 10 clk where it misses.
+    "icache_bytes": (32_768, "HOPPER"),
     "icache_line": (128, "HOPPER; EST"),
     "icache_ways": (8, "EST"),
-    "icache2_bytes": (0, "MODEL"),
+    "icache_prefetch": (2, "HOPPER; FIT"),
+    "icache2_bytes": (131_072, "HOPPER"),
+    "icache2_line": (128, "HOPPER; EST"),
+    "icache2_ways": (8, "EST"),
+    "icache2_sms": (1, "HOPPER; EST"),
+    "icache2_fills": (8, "HOPPER; FIT"),
+    "icache2_prefetch": (3, "HOPPER; FIT"),  # straight code of 160 kB takes 46 clk a line, jumps 270
+    "lat_icache2": (61, "HOPPER; FIT"),  # straight code of 64 kB takes 20 clk a line, jumps 50 to 65
     "const_bytes": (2048, "HOPPER"),
     "const_miss": (79, "HOPPER; DER"),  # 107 clk against 28
     "mem_model": (1, "MODEL"),
@@ -144,7 +153,10 @@ _MEMORY: dict[str, Value] = {
     "icnt_khz": (1_710_000, "HOPPER"),
     "packet_header": (0, "EST"),
     "port_bytes": (64, "HOPPER; MODEL"),  # a TPC writes 63 B/clk; of a slice, all together read 3,871 of the SMs
-    "reply_bytes": (74_700, "HOPPER; FIT"),  # of the SMs' clocks 64.5: one SM alone 68, a GPC 541 for eight or nine TPCs
+    "reply_bytes": (
+        74_700,
+        "HOPPER; FIT",
+    ),  # of the SMs' clocks 64.5: one SM alone 68, a GPC 541 for eight or nine TPCs
     "write_bytes": (32, "HOPPER; DER"),  # 2,110 B/clk of the SMs' clock over 80 slices are 30.5 here
     "port_room": (0, "EST"),
     "partitions": (40, "HOPPER"),
@@ -160,7 +172,7 @@ _MEMORY: dict[str, Value] = {
     "l2_ways": (20, "EST"),
     "l2_fetch": (64, "HOPPER; EST"),
     "l2_mshrs": (512, "EST"),
-    "l2_merge": (64, "EST"),
+    "l2_merge": (512, "EST"),
     "l2_writebacks": (512, "EST"),
     "l2_clean_pages": (0, "MODEL"),  # a window that is this long finds the rows
     "dram_latency": (150, "HOPPER; DER"),  # 686 clk for a miss, of which half cross the chip
