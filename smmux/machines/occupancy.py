@@ -172,8 +172,11 @@ def static_reserved(program: Program, gpu: gpus.Gpu) -> int:
 
 
 def driver_carveout(program: Program, gpu: gpus.Gpu, block: int | Sequence[int]) -> gpus.Gpu:
-    """The machine with the carve-out that a driver takes for a launch that asks for none: the smallest one with which as
-    many blocks reside as with the largest. Machines without such a driver, and changed ones, stay as they are."""
+    """The machine with the carve-out that a driver takes for a launch that asks for none.
+
+    It is the smallest one with which as many blocks reside as with the largest. Machines without such a driver, and
+    changed ones, stay as they are.
+    """
     if not gpu.driver_chooses or gpu.sources["smem_bytes"] == CHANGED or gpu.sources["l1_bytes"] == CHANGED:
         return gpu
     found = [_carved(gpu, size) for size, _ in gpu.carveouts]

@@ -196,7 +196,7 @@ class LaunchOptions(TypedDict, total=False):
             _size,
             "kB of shared memory on machines whose L1 and shared memory are parts of one memory: 16 or 48 on compute "
             "capability 2.x, 32 too on 3.x, as cudaFuncSetCacheConfig does for a kernel; the L1 has the rest. None in "
-            "Python for the machine's; on 9.0 for the smallest with which an SM holds as many blocks as with the largest",
+            "Python for the machine's; on 9.0 for the smallest with which as many blocks reside as with the largest",
             int,
         ),
     ]

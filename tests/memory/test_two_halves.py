@@ -1,4 +1,4 @@
-"""An L2 in two halves: what a thread block has written it reads, and capacity, distance and sharing as they were measured.
+"""An L2 in two halves: a thread block reads what it has written; capacity, distance and sharing as they were measured.
 
 Loads go to the slice beside their GPC, stores and atomics to the one to which their address belongs, so that they may
 overtake each other on their ways; what a block sees must not show that.

@@ -130,7 +130,8 @@ def test_every_lane_is_served_once_and_completely(name: str, vector: Vector, sto
     served = 0
     for address, size, lanes in rows:
         assert size in (32, 64, 96, 128) if name == "9.0" else size in (32, 64, 128)
-        assert address % (32 if name == "9.0" else size) == 0 and address // 128 == (address + size - 1) // 128
+        assert address % (32 if name == "9.0" else size) == 0
+        assert address // 128 == (address + size - 1) // 128
         assert lanes & served == 0
         assert all(address <= addresses[lane] <= address + size - width for lane in bits(lanes))
         served |= lanes
