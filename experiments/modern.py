@@ -31,8 +31,8 @@ BARS = {"mean": 0.13, "90th percentile": 0.30, "correlation": 0.985}
 """Mean absolute error and 90th percentile at most, and correlation of the logarithms at least."""
 OTHERS = (
     ("Accel-Sim 1, QV100", "traces", 0.15, None, None, 1.00, "80 workloads; Khairy et al., ISCA 2020"),
-    ("Accel-Sim 1, RTX A6000", "traces", 0.3403, 0.8931, 5.13, 0.97, "128 benchmarks; Huerta et al., MICRO 2025, Table 4"),
-    ("Huerta et al., RTX A6000", "traces", 0.1345, 0.2978, 0.62, 0.99, "the same; MICRO 2025, Table 4"),
+    ("Accel-Sim 1, RTX A6000", "traces", 0.3403, 0.8931, 5.13, 0.97, "128 benchmarks; Huerta et al., MICRO 2025"),
+    ("Huerta et al., RTX A6000", "traces", 0.1345, 0.2978, 0.62, 0.99, "the same; MICRO 2025, Table 4, Figure 5"),
     ("Huerta et al., RTX 2080 Ti", "traces", 0.193, None, None, 0.99, "the same"),
     ("Accel-Sim 2, H100", "traces", 0.134, None, None, 0.99, "34,000 kernels of 22 suites; release notes, August 2026"),
     ("FlashGPU-Sim, three cards", "PTX", 0.0524, None, None, None, "131 AI kernels; arXiv 2609.15311, second-hand"),
@@ -66,10 +66,10 @@ def run(
     quick run has the small launches."""
     (machine,) = machines(gpu)
     known = measured(card)
+    longest_first = sorted(chosen(half, SIZES[0] if quick else largest), key=lambda of: -known[of].instructions)
     points = [
-        {"machine": machine, "kernel": name, "size": size, "mhz": known[name, size].mhz}
-        for name, size in sorted(chosen(half, SIZES[0] if quick else largest), key=lambda of: -known[of].counters["sm__inst_executed.sum"])
-    ]  # fmt: skip
+        {"machine": machine, "kernel": name, "size": size, "mhz": known[name, size].mhz} for name, size in longest_first
+    ]
     found = sweep(simulated, points, jobs=jobs, description="modern")
     records = [record | beside(record, card) for record in found]
     records.sort(key=lambda record: (list(WORKLOADS).index(record["kernel"]), SIZES.index(record["size"])))
@@ -86,15 +86,15 @@ def beside(record: Record, card: str = "h100") -> Record:
         "suite": one.suite, "stratum": one.stratum, "half": "open" if is_open(one.suite) else "sealed",
         "measured": row.cycles, "lowest": row.lowest, "highest": row.highest,
         "error": record["cycles"] / row.cycles - 1,
-        "measured_instructions": counted["sm__inst_executed.sum"],
+        "measured_instructions": row.instructions,
         "measured_dram_bytes": counted["dram__bytes_read.sum"] + counted["dram__bytes_write.sum"],
         "measured_l2_sectors": counted["lts__t_sectors_srcunit_tex.sum"],
     }  # fmt: skip
 
 
 def errors(records: Sequence[Record]) -> Record:
-    """How far off launches are: mean, median, 90th percentile and worst of the absolute relative errors, their mean with
-    sign, and the correlation of the logarithms, None for fewer than three."""
+    """How far off launches are: mean, median, 90th percentile and worst of the absolute relative errors, "bias", the
+    mean with sign, and the correlation of the logarithms, None for fewer than three."""
     off = np.array([record["error"] for record in records])
     ours, theirs = (np.log([record[name] for record in records]) for name in ("cycles", "measured"))
     return {
@@ -120,8 +120,11 @@ def groups(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 def summary(records: Sequence[Record]) -> dict[str, Any]:
     """Errors by stratum, by size and of all; of the sealed half only of all."""
-    sealed = {"sealed": record for record in records if "error" not in record}
-    return {name: errors(rows) for name, rows in groups(records).items()} | sealed
+    found = {name: errors(rows) for name, rows in groups(records).items()}
+    for record in records:
+        if "error" not in record:
+            found["sealed"] = record
+    return found
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -177,8 +180,8 @@ def caption(records: Sequence[Record]) -> str:
         return "Nothing of the open half was simulated."
     correlation = "" if of["correlation"] is None else f", correlation of logarithms {of['correlation']:.4f}"
     return (
-        f"Cycles of {of['launches']} launches of the open half, simulated beside measured on an H100: mean absolute error "
-        f"{_percent(of['mean'])}, median {_percent(of['median'])}, 90th percentile {_percent(of['90th percentile'])}, "
+        f"Cycles of {of['launches']} launches of the open half, simulated beside measured on an H100: mean absolute "
+        f"error {_percent(of['mean'])}, median {_percent(of['median'])}, 90th percentile {_percent(of['90th percentile'])}, "
         f"worst {_percent(of['worst'])}{correlation}."
     )
 
@@ -237,7 +240,7 @@ def plot_errors(records: Sequence[Record], ax: Any) -> Any:
 def page(records: Sequence[Record]) -> str:
     """The page of the documentation."""
     about = provenance()
-    halves = {True: [], False: []}  # type: dict[bool, list[str]]
+    halves: dict[bool, list[str]] = {True: [], False: []}
     for suite in SUITES:
         halves[is_open(suite)].append(suite)
     lines = [
@@ -258,8 +261,8 @@ def page(records: Sequence[Record]) -> str:
         "|---" * 6 + "|",
     ]
     lines += [
-        f"| {r['kernel']} | {r['size']} | {r['stratum']} | {r['measured']:.0f} | {r['cycles']} | {100 * r['error']:+.1f} % |"
-        for r in launches(records)
+        f"| {r['kernel']} | {r['size']} | {r['stratum']} | {r['measured']:.0f} | {r['cycles']} | {of:+.1f} % |"
+        for r, of in ((r, 100 * r["error"]) for r in launches(records))
     ]
     return "\n".join(lines) + "\n"
 
@@ -272,10 +275,10 @@ Made by `python -m experiments.modern --page docs/modern.md`.
 {kernels} kernels in CUDA C++ and Python ([experiments/suites](../experiments/suites)) with data and checked results ran
 at three sizes on an {card} ({date}, driver {driver}), {launches} launches, and the code that ran is simulated, at the
 clock of the card. Cycles are `sm__cycles_elapsed.max` of the profiler, the median of three: from launch to end, the
-launch's own {card} floor included, with caches flushed before. The profiler left the clocks alone (1980 MHz, under
+launch's own floor included, with caches flushed before. The profiler left the clocks alone (1980 MHz, under
 heavy kernels less), since on a card that is shared they are not ours to set; another clock is an option of
-`experiments/hardware/measure_suites.py`. Two such cards differ by 1.6 % in the mean, and by 3 % or more in a tenth of
-the launches.
+`experiments/hardware/measure_suites.py`. A second measurement differs by 1.6 % in the mean, and by 3 % or more in a
+tenth of the launches.
 
 Suites are halves by a rule that was fixed before anything was measured. Open: {open}. Sealed: {sealed}. Of the sealed
 half nobody has seen more than the sum, and not before the machine was frozen. Nothing of the machine is fitted to a

@@ -31,14 +31,21 @@ by a time that holds some moments outside of the kernel."""
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a card said of one launch. cycles: the median of the repeats; lowest, highest: the least and the most of them.
-    mhz: the clock of the multiprocessors, which the card lowers under some kernels. counters: the profiler's, by name."""
+    """What a card said of one launch.
+
+    cycles: the median of the repeats; lowest, highest: the least and the most of them. mhz: the clock of the
+    multiprocessors, which the card lowers under some kernels. counters: the profiler's, by name."""
 
     cycles: float
     lowest: float
     highest: float
     mhz: int
     counters: Mapping[str, float]
+
+    @property
+    def instructions(self) -> int:
+        """Of all warps."""
+        return int(self.counters[INSTRUCTIONS])
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

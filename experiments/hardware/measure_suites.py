@@ -46,7 +46,8 @@ COUNTERS = (
     "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors.sum", "lts__t_sectors_op_read.sum",
     "lts__t_sectors_op_write.sum", "lts__t_sectors_op_red.sum", "lts__t_sectors_op_atom.sum",
     "lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_lookup_hit.sum", "lts__t_sectors_lookup_miss.sum",
-    "lts__t_requests.sum", "lts__t_sector_hit_rate.pct", "lts__t_sectors_srcnode_gpc.sum", "lts__t_sectors_srcunit_ltcfabric.sum",
+    "lts__t_requests.sum", "lts__t_sector_hit_rate.pct", "lts__t_sectors_srcnode_gpc.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum",
     "l1tex__t_sectors.sum", "l1tex__t_sectors_lookup_hit.sum", "l1tex__t_sectors_lookup_miss.sum",
     "l1tex__t_requests.sum", "l1tex__t_sector_hit_rate.pct",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
@@ -55,7 +56,8 @@ COUNTERS = (
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "l1tex__m_xbar2l1tex_read_sectors.sum",
     "sm__inst_executed_pipe_alu.sum", "sm__inst_executed_pipe_fma.sum", "sm__inst_executed_pipe_fp64.sum",
     "sm__inst_executed_pipe_lsu.sum", "sm__inst_executed_pipe_xu.sum", "sm__inst_executed_pipe_tensor.sum",
-    "gcc__cache_requests.sum", "sm__icc_requests.sum", "sm__icc_requests_lookup_miss.sum", "idc__requests.sum", "idc__requests_lookup_miss.sum",
+    "gcc__cache_requests.sum", "sm__icc_requests.sum", "sm__icc_requests_lookup_miss.sum", "idc__requests.sum",
+    "idc__requests_lookup_miss.sum",
     *(f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS),
     "launch__registers_per_thread", "launch__shared_mem_config_size", "launch__shared_mem_per_block_static",
     "launch__shared_mem_per_block_dynamic", "launch__occupancy_limit_registers", "launch__occupancy_limit_shared_mem",
@@ -88,7 +90,8 @@ class Runner:
     """Runs kernels on the card."""
 
     def __init__(self, data: Path) -> None:
-        self.card, self.data, self.modules = Card(), data, {}
+        self.card, self.data = Card(), data
+        self.modules: dict[str, Any] = {}
 
     def run(self, one: Workload, size: str, repeats: int, check: bool) -> list[str]:
         """Launch a kernel so often with fresh data; what is wrong with its results."""
@@ -131,8 +134,8 @@ def profile(
     log = options.data / f"{suite}.{repeats}.csv"
     log.unlink(missing_ok=True)
     command = [
-        "ncu", "--clock-control", options.clock, "--cache-control", "all", "--csv", "--page", "raw", "--print-units", "base",
-        "--metrics", ",".join(metrics), "--log-file", str(log), sys.executable, "-m", __spec__.name, "--here", suite,
+        "ncu", "--clock-control", options.clock, "--cache-control", "all", "--csv", "--page", "raw",
+        "--print-units", "base", "--metrics", ",".join(metrics), "--log-file", str(log), sys.executable, "-m", __spec__.name, "--here", suite,
         "--repeats", str(repeats), "--data", str(options.data), "--out", str(options.out),
     ]  # fmt: skip
     command += [f"--sizes={','.join(options.sizes)}"]
@@ -171,7 +174,7 @@ def output_of(*command: str) -> str:
 
 def provenance(card: Card, options: argparse.Namespace) -> dict[str, Any]:
     """Card, driver, profiler, date, clocks, and the GPU code that ran."""
-    fields = "name,driver_version,vbios_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,temperature.gpu"
+    fields = "name,driver_version,vbios_version,clocks.sm,clocks.mem,clocks.max.sm,power.limit,temperature.gpu"
     values = output_of("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", "-i", "0").split(", ")
     return {
         "card": card.name(), "driver_cuda": card.driver(), "attributes": card.attributes(),

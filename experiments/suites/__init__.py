@@ -40,7 +40,8 @@ MODULES = {"vectors": "vector_suite"}
 @dataclass(frozen=True, eq=False)
 class Launch:
     """A kernel's launch: grid, block, arguments (arrays for pointers, NumPy scalars, Python numbers for int and float),
-    and by the index of an argument what its array holds afterwards, to within `relative` and `absolute`. Elements that are not known are NaN."""
+    and by the index of an argument what its array holds afterwards, to within `relative` and `absolute`. Elements that
+    are not known are NaN."""
 
     grid: Shape
     block: Shape

@@ -28,7 +28,8 @@ def stirred(s: np.ndarray) -> np.ndarray:
     """The next random numbers."""
     s = s ^ (s << np.uint32(13))
     s ^= s >> np.uint32(17)
-    return s ^ (s << np.uint32(5))
+    s ^= s << np.uint32(5)
+    return s
 
 
 def seeds(rng: Random, n: int) -> np.ndarray:
@@ -105,5 +106,5 @@ def dart_board(rng: Random, size: int) -> Launch:
         x = (s >> np.uint32(17)).astype(np.int64)
         s = stirred(s)
         y = (s >> np.uint32(17)).astype(np.int64)
-        inside += np.count_nonzero(x * x + y * y < 1 << 30)
+        inside += int(np.count_nonzero(x * x + y * y < 1 << 30))
     return Launch(n // 256, 256, [throws, first, np.zeros(1, np.uint32)], {2: [inside]})

@@ -75,7 +75,7 @@ def triangles(rng: Random, size: int) -> Launch:
 def shortcuts(rng: Random, size: int) -> Launch:
     n, steps = (2_048, 270_000, 800_000)[size], 12
     parent = (rng.random(n) * np.arange(n)).astype(np.int32)
-    root = np.arange(n)
+    root: np.ndarray = np.arange(n)
     for _ in range(steps):
         root = parent[root]
     return Launch(-(-n // 256), 256, [n, steps, parent, np.zeros(n, np.int32)], {3: root})

@@ -10,7 +10,8 @@ from experiments.suites import Launch, Random, workload
 def picture(rng: Random, height: int, width: int) -> np.ndarray:
     """Smooth light with noise."""
     y, x = np.mgrid[:height, :width]
-    return (np.sin(x / 17) + np.cos(y / 23) + rng.random((height, width))).astype(np.float32)
+    light: np.ndarray = np.sin(x / 17) + np.cos(y / 23) + rng.random((height, width))
+    return light.astype(np.float32)
 
 
 def padded(image: np.ndarray, by: int, dy: int, dx: int) -> np.ndarray:
@@ -23,7 +24,7 @@ def padded(image: np.ndarray, by: int, dy: int, dx: int) -> np.ndarray:
 def gray(rng: Random, size: int) -> Launch:
     n = (10_000, 500_000, 2_000_000)[size]
     pixels = rng.integers(0, 256, (n, 4)).astype(np.uint8)
-    out = (pixels[:, :3].astype(np.int64) @ [77, 150, 29]) >> 8
+    out = (pixels[:, :3].astype(np.int64) @ np.array([77, 150, 29])) >> 8
     return Launch(-(-n // 256), 256, [n, pixels, np.zeros(n, np.uint8)], {2: out})
 
 

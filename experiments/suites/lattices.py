@@ -25,7 +25,8 @@ def seven_points(rng: Random, size: int) -> Launch:
     a = whole(rng, (nz, ny, nx))
     out, c = np.zeros_like(a), a[1:-1, 1:-1, 1:-1]
     out[1:-1, 1:-1, 1:-1] = (
-        a[1:-1, 1:-1, :-2] + a[1:-1, 1:-1, 2:] + a[1:-1, :-2, 1:-1] + a[1:-1, 2:, 1:-1] + a[:-2, 1:-1, 1:-1] + a[2:, 1:-1, 1:-1] - 6 * c
+        a[1:-1, 1:-1, :-2] + a[1:-1, 1:-1, 2:] + a[1:-1, :-2, 1:-1] + a[1:-1, 2:, 1:-1]
+        + a[:-2, 1:-1, 1:-1] + a[2:, 1:-1, 1:-1] - 6 * c
     )  # fmt: skip
     args = [nx, ny, nz, a, np.zeros_like(a)]
     return Launch((-(-(nx - 2) // 32), -(-(ny - 2) // 4)), (32, 4), args, {4: out})

@@ -10,8 +10,9 @@ from experiments.suites.vector_suite import whole
 
 def shares(x: np.ndarray) -> np.ndarray:
     """Softmax over the last axis."""
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+    e: np.ndarray = np.exp(x - x.max(-1, keepdims=True))
+    total: np.ndarray = e.sum(-1, keepdims=True)
+    return np.divide(e, total)
 
 
 @workload("streaming")

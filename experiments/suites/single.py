@@ -18,7 +18,7 @@ def chase(rng: Random, size: int) -> Launch:
     ring = rng.permutation(n)
     following = np.empty(n, np.int32)
     following[ring] = np.roll(ring, -1)
-    at = np.arange(blocks)
+    at: np.ndarray = np.arange(blocks)
     for _ in range(steps):
         at = following[at]
     return Launch(blocks, 1, [steps, following, np.zeros(blocks, np.int32)], {2: at})

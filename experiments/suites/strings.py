@@ -68,7 +68,7 @@ def base64(rng: Random, size: int) -> Launch:
     n = (4_096, 270_000, 1_000_000)[size]
     data = rng.integers(0, 256, 3 * n).astype(np.uint8)
     table = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
-    bits = data.reshape(n, 3).astype(np.int64) @ [1 << 16, 1 << 8, 1]
+    bits = data.reshape(n, 3).astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
     out = table[np.stack([bits >> 18, bits >> 12 & 63, bits >> 6 & 63, bits & 63], 1)]
     return Launch(-(-n // 256), 256, [n, data, np.zeros((n, 4), np.uint8)], {2: out})
 

@@ -29,7 +29,8 @@ CHEAP = ("dense.gemm_tiled", "matrices.axpy_halves", "numeric.scaled_sum", "imag
 
 def test_there_are_enough_kernels_of_each_kind() -> None:
     kinds = [one.stratum for one in WORKLOADS.values()]
-    assert len(kinds) >= 80 and {kind: kinds.count(kind) >= 5 for kind in STRATA} == dict.fromkeys(STRATA, True)
+    assert len(kinds) >= 80
+    assert min(kinds.count(kind) for kind in STRATA) >= 5
 
 
 def test_the_halves_are_those_that_were_fixed_before_anything_was_measured() -> None:
@@ -50,7 +51,8 @@ def test_the_code_is_that_which_ran_and_gave_right_results() -> None:
     about = provenance()
     files = sorted((FOLDER / "suites").glob("*.cubin"))
     assert {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} == about["code"]
-    assert about["wrong"] == {} and about["attributes"]["multiprocessors"] == 132
+    assert about["wrong"] == {}
+    assert about["attributes"]["multiprocessors"] == 132
 
 
 def test_repeats_agree_and_clocks_are_those_of_the_card() -> None:
@@ -78,7 +80,7 @@ def test_launches_always_have_the_same_data() -> None:
 @pytest.mark.parametrize("name", CHEAP)
 def test_as_many_instructions_run_as_on_the_card(name: str) -> None:
     found = suite_runs.simulated(gpus.get(gpus.COMPILED), name, "small")
-    assert found["instructions"] == measured()[name, "small"].counters["sm__inst_executed.sum"]
+    assert found["instructions"] == measured()[name, "small"].instructions
 
 
 def test_wrong_results_are_seen() -> None:
