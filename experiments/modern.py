@@ -181,7 +181,8 @@ def caption(records: Sequence[Record]) -> str:
     correlation = "" if of["correlation"] is None else f", correlation of logarithms {of['correlation']:.4f}"
     return (
         f"Cycles of {of['launches']} launches of the open half, simulated beside measured on an H100: mean absolute "
-        f"error {_percent(of['mean'])}, median {_percent(of['median'])}, 90th percentile {_percent(of['90th percentile'])}, "
+        f"error {_percent(of['mean'])}, median {_percent(of['median'])}, "
+        f"90th percentile {_percent(of['90th percentile'])}, "
         f"worst {_percent(of['worst'])}{correlation}."
     )
 

@@ -135,7 +135,8 @@ def profile(
     log.unlink(missing_ok=True)
     command = [
         "ncu", "--clock-control", options.clock, "--cache-control", "all", "--csv", "--page", "raw",
-        "--print-units", "base", "--metrics", ",".join(metrics), "--log-file", str(log), sys.executable, "-m", __spec__.name, "--here", suite,
+        "--print-units", "base",
+        "--metrics", ",".join(metrics), "--log-file", str(log), sys.executable, "-m", __spec__.name, "--here", suite,
         "--repeats", str(repeats), "--data", str(options.data), "--out", str(options.out),
     ]  # fmt: skip
     command += [f"--sizes={','.join(options.sizes)}"]

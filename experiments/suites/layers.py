@@ -12,7 +12,8 @@ def shares(x: np.ndarray) -> np.ndarray:
     """Softmax over the last axis."""
     e: np.ndarray = np.exp(x - x.max(-1, keepdims=True))
     total: np.ndarray = e.sum(-1, keepdims=True)
-    return np.divide(e, total)
+    out: np.ndarray = e / total
+    return out
 
 
 @workload("streaming")
