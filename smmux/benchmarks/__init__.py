@@ -8,7 +8,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from smmux.benchmarks import (
+    base,
     cv,
     fft,
     hg,
@@ -20,7 +23,10 @@ from smmux.benchmarks import (
     sto,
     tp,
 )  # fmt: skip
-from smmux.benchmarks.base import VARIANTS, Benchmark, Problem, Table1, Workload, WrongOutputError
+from smmux.benchmarks.base import Benchmark, Problem, Table1, Workload, WrongOutputError
+
+if TYPE_CHECKING:
+    from smmux.benchmarks.base import VARIANTS
 
 __all__ = [
     "VARIANTS", "Benchmark", "Problem", "Table1", "Workload", "WrongOutputError", "get", "names",
@@ -42,3 +48,12 @@ def get(name: str) -> Benchmark:
         return _BENCHMARKS[name.upper()]
     except KeyError:
         raise KeyError(f"no benchmark {name!r}; there are {', '.join(_BENCHMARKS)}") from None
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """VARIANTS, which loads what makes them."""
+        if name == "VARIANTS":
+            return base.VARIANTS
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

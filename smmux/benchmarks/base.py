@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smmux.errors import Error
-from smmux.multiplex import FORMS
+
+if TYPE_CHECKING:
+    from smmux.multiplex import Form
 
 __all__ = [
     "VARIANTS",
@@ -28,14 +30,35 @@ __all__ = [
     "poisoned",
 ]
 
-VARIANTS = tuple(FORMS)
-"""The kernel as written, and the forms that `smmux.multiplex` gives it."""
+BASELINE = "baseline"
+"""The variant that is the kernel as written."""
 
-DIVIDED = tuple(name for name, form in FORMS.items() if form.declaration)
-"""Variants that need a declaration of the private part; only default builds have them."""
 
-VIRTUAL = tuple(name for name, form in FORMS.items() if form.virtual)
-"""Variants whose thread blocks hold several of the baseline's."""
+def _forms() -> Mapping[str, Form]:
+    """What `smmux.multiplex` makes of kernels, loaded when a variant beside the baseline is asked for."""
+    from smmux.multiplex import FORMS
+
+    return FORMS
+
+
+if TYPE_CHECKING:
+    VARIANTS: tuple[str, ...]
+    DIVIDED: tuple[str, ...]
+    VIRTUAL: tuple[str, ...]
+else:
+
+    def __getattr__(name: str) -> Any:
+        """VARIANTS: the kernel as written, and the forms that `smmux.multiplex` gives it. DIVIDED: those that need a
+        declaration of the private part; only default builds have them. VIRTUAL: those whose thread blocks hold several
+        of the baseline's."""
+        takes = {
+            "VARIANTS": lambda form: True,
+            "DIVIDED": lambda form: form.declaration,
+            "VIRTUAL": lambda form: form.virtual,
+        }.get(name)
+        if takes is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return tuple(name for name, form in _forms().items() if takes(form))
 
 
 class WrongOutputError(Error):
@@ -144,7 +167,7 @@ class Benchmark(Workload):
     @property
     def variants(self) -> tuple[str, ...]:
         """Variants of the default build."""
-        return tuple(name for name in VARIANTS if name not in DIVIDED or self.divided)
+        return tuple(name for name, form in _forms().items() if not form.declaration or self.divided)
 
     def kernel(self, variant: str = "baseline", build: str | None = None, n: int | None = None) -> Any:
         """The kernel of one of `VARIANTS` and a build (default: the first build).
@@ -152,11 +175,14 @@ class Benchmark(Workload):
         n: blocks that "vtb" combines (default: as in the paper).
         """
         build = build or self.builds[0]
-        variants = [name for name in self.variants if name not in DIVIDED or build == self.builds[0]]
+        if variant == BASELINE and build in self.kernels:
+            return self.kernels[build]
+        forms = _forms()
+        variants = [name for name in self.variants if not forms[name].declaration or build == self.builds[0]]
         if variant not in variants or build not in self.kernels:
             have = f"variants {', '.join(variants)} of builds {', '.join(self.builds)}"
             raise KeyError(f"{self.name} has no kernel {variant}/{build}; it has {have}")
-        declared = self.divided if variant in DIVIDED else self.used
+        declared = self.divided if forms[variant].declaration else self.used
         return _made(self.kernels[build], variant, tuple(declared.items()), n or self.combined)
 
     def launch(
@@ -164,7 +190,7 @@ class Benchmark(Workload):
     ) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
         """The kernel of a variant as `kernel` gives it, with the grid and block that it takes for a problem."""
         kernel = self.kernel(variant, build, n)
-        if variant not in VIRTUAL:
+        if variant == BASELINE or not _forms()[variant].virtual:
             return kernel, problem.grid, problem.block
         kernel = _fitted(kernel, problem.grid, problem.block)
         return kernel, *kernel.geometry(problem.grid, problem.block)
@@ -172,7 +198,7 @@ class Benchmark(Workload):
 
 @cache
 def _made(kernel: Any, variant: str, declared: tuple[tuple[str, Any], ...], n: int) -> Any:
-    form = FORMS[variant]
+    form = _forms()[variant]
     known = {"shapes": dict(declared), "n": n}
     given = dict(declared) if form.declaration else {name: known[name] for name in form.options}
     return form.function(kernel, **given)
