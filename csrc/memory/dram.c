@@ -42,7 +42,6 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
         .t = dram_timing(cfg),
         .banks = cfg->dram_banks,
         .group_mask = cfg->dram_groups - 1,
-        .pseudo = cfg->dram_pseudo != 0,
         .closed = cfg->dram_banks == 32 ? UINT32_MAX : (1u << cfg->dram_banks) - 1,
         .window = policy->window ? policy->window : cfg->dram_window,
         .age_cap = cfg->dram_age_cap,
@@ -295,17 +294,19 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     const uint32_t group = b & d->group_mask;
     const bool write = d->writing >> b & 1u;
     uint64_t end;
-    const uint32_t same = write ? DRAM_WRITE : DRAM_READ, other = write ? DRAM_READ : DRAM_WRITE,
-                   turn = write ? t->wtr : t->rtw;
-    d->bus_ready[same] = at + t->ccd;
-    d->bus_ready[other] = at + (d->pseudo ? t->ccd : turn);
-    d->group_ready[same][group] = at + t->ccdl;
-    d->group_ready[other][group] = at + (d->pseudo && turn > t->ccdl ? turn : t->ccdl);
     if (write) {
+        d->bus_ready[DRAM_WRITE] = at + t->ccd;
+        d->bus_ready[DRAM_READ] = at + t->wtr;
+        d->group_ready[DRAM_WRITE][group] = at + t->ccdl;
+        d->group_ready[DRAM_READ][group] = at + t->group_wtr;
         k->pre_ready = later(k->pre_ready, at + t->wtp);
         end = at + t->wl + t->burst;
         d->stats.writes++;
     } else {
+        d->bus_ready[DRAM_READ] = at + t->ccd;
+        d->bus_ready[DRAM_WRITE] = at + t->rtw;
+        d->group_ready[DRAM_READ][group] = at + t->ccdl;
+        d->group_ready[DRAM_WRITE][group] = at + t->group_rtw;
         k->pre_ready = later(k->pre_ready, at + t->rtp);
         d->group_pre_ready[group] = at + t->rtpl;
         end = at + t->cl + t->burst;

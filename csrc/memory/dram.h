@@ -43,6 +43,7 @@ struct dram_timing {
     uint32_t cl, wl, burst;              /* data */
     uint32_t ccd, ccdl;                  /* column to column: channel, bank group */
     uint32_t rtw, wtr;                   /* read to write; write to read: command to command */
+    uint32_t group_rtw, group_wtr;       /* the same in a bank group */
     uint32_t rtp, rtpl, wtp;             /* to precharge: read in bank, read in group, write */
     uint32_t refi, rfc;                  /* refresh; refi 0: none */
 };
@@ -136,7 +137,6 @@ struct dram {
 
     struct dram_timing t;
     uint32_t banks, group_mask; /* group of bank b: b & group_mask */
-    bool pseudo;                /* a group turns its bus round alone */
     uint32_t window, window_used;
     uint32_t age_cap; /* dram_age_cap */
     const struct dram_policy *policy;

@@ -27,5 +27,11 @@ struct dram_timing dram_timing(const struct config *cfg) {
     t.rtw = at_least(t.rtw, t.ccd);
     t.wtr = at_least(t.wl + t.burst + cfg->t_wtr, t.ccd);
     t.wtp = t.wl + t.burst + cfg->t_wr;
+    t.group_rtw = t.group_wtr = t.ccdl;
+    if (cfg->dram_pseudo) { /* a group turns its bus round alone */
+        t.group_rtw = at_least(t.rtw, t.ccdl);
+        t.group_wtr = at_least(t.wtr, t.ccdl);
+        t.rtw = t.wtr = t.ccd;
+    }
     return t;
 }

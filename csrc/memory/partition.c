@@ -48,7 +48,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .preloads = preloads != 0,
         .preload_lookup = cfg->preload_lookup && cfg->l2_bytes && !cfg->l2_texture_only,
     };
-    p->done = XBAR_NEVER;
+    p->done = p->hop_due = XBAR_NEVER;
     /* Rounded down: first data, and from there through the L2 back to the queue. */
     p->turnaround = (cfg->t_cl < cfg->t_wl ? cfg->t_cl : cfg->t_wl) + cfg->dram_burst_clk +
                     (uint32_t)((uint64_t)(cfg->dram_return + cfg->dram_latency) * cfg->dram_khz /
@@ -142,7 +142,8 @@ static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint
 }
 
 /* Send the answer to a request through the slice's output port. */
-static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t tick) {
+static ALWAYS_INLINE void reply(struct partition *p, struct slice *s, uint32_t node,
+                                uint64_t tick) {
     struct xbar *x = p->xbar;
     struct request *r = &x->pool[node];
     uint64_t start = tick > s->out_free ? tick : s->out_free;
@@ -155,13 +156,17 @@ static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t 
 }
 
 /* Let something come from the other half. */
-static void hop(struct partition *p, uint32_t tag, uint64_t tick) {
+NOINLINE static void hop(struct partition *p, uint32_t tag, uint64_t tick) {
     assert(p->hop_end - p->hop_first <= p->hop_mask);
+    if (p->hop_first == p->hop_end) p->hop_due = tick + p->crossing;
     p->hops[p->hop_end++ & p->hop_mask] = (struct hop){tick + p->crossing, tag};
 }
 
-static uint64_t next_hop(const struct partition *p) {
-    return p->hop_first == p->hop_end ? XBAR_NEVER : p->hops[p->hop_first & p->hop_mask].tick;
+/* The first of these is here; returns what it is. */
+static uint32_t hop_end(struct partition *p) {
+    const uint32_t tag = p->hops[p->hop_first++ & p->hop_mask].tag;
+    p->hop_due = p->hop_first == p->hop_end ? XBAR_NEVER : p->hops[p->hop_first & p->hop_mask].tick;
+    return tag;
 }
 
 /* Fetch sectors that a slice lacks: from the other half's, with what that waits for, or from DRAM.
@@ -194,7 +199,8 @@ static void echo(struct partition *p, struct slice *s, uint32_t mshr, uint64_t t
 }
 
 /* An access to DRAM is done: answer what waited for it, and let a blocked slice look again. */
-static void complete(struct partition *p, uint32_t tag, uint64_t tick, uint64_t arrivals) {
+static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t tick,
+                                   uint64_t arrivals) {
     struct request *pool = p->xbar->pool;
     uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1), payload = tag & TAG_PAYLOAD;
     struct slice *s = &p->slice[n];
@@ -279,8 +285,8 @@ NOINLINE static uint64_t atom_lock(struct partition *p, struct slice *s, const s
 }
 
 /* The slice of the other half keeps what this one drops, and drops what is written here. */
-static void tell_other_half(struct partition *p, uint32_t n, const struct request *r,
-                            const struct l2_work *work) {
+NOINLINE static void tell_other_half(struct partition *p, uint32_t n, const struct request *r,
+                                     const struct l2_work *work) {
     struct l2 *other = &p->slice[n ^ 1].l2;
     if (work->dropped_sectors) l2_adopt(other, work->dropped, work->dropped_sectors);
     if (access_carries_data(r->kind))
@@ -335,15 +341,13 @@ NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arriv
 
 /* Read or write memory for a request. */
 static void perform(struct request *r) {
-    if (r->performed || !r->access->buffer || r->kind > ACCESS_ATOM) return;
-    access_perform(r->access, r->lanes);
-    r->performed = true;
+    if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);
 }
 
 /* What a TPC does to one line takes place in its order, though its loads may overtake its stores on
  * their way to the other half: older ones there are performed at once, and answered in their time.
  */
-static void perform_older(struct partition *p, uint32_t n, const struct request *r) {
+NOINLINE static void perform_older(struct partition *p, uint32_t n, const struct request *r) {
     const struct xbar *x = p->xbar;
     const struct slice *own = &p->slice[n], *other = &p->slice[n ^ 1];
     const uint32_t shift = own->l2.cache.line_shift;
@@ -352,12 +356,15 @@ static void perform_older(struct partition *p, uint32_t n, const struct request 
     for (uint32_t i = other->requests->stream[r->tpc].head; i != XBAR_NONE; i = x->pool[i].next) {
         struct request *q = &x->pool[i];
         if (q->tick - detour >= sent) break;
-        if (q->addr >> shift == r->addr >> shift) perform(q);
+        if (q->performed || q->addr >> shift != r->addr >> shift) continue;
+        perform(q);
+        q->performed = true;
     }
 }
 
 /* Let the next request of the slice leave the ROP: to the L2, or to DRAM. */
-static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
+static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arrivals,
+                                const bool halves) {
     struct slice *s = &p->slice[n];
     const struct xbar *x = p->xbar;
     assert(s->tpc != TPC_NONE && !s->blocked);
@@ -392,8 +399,8 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     p->stats.request_flits += r->flits;
     s->free = tick + occupancy(p, r);
     const uint64_t done = atomic ? atom_lock(p, s, r, tick) : tick;
-    if (p->sides > 1) perform_older(p, n, r);
-    perform(r);
+    if (halves) perform_older(p, n, r);
+    if (!halves || !r->performed) perform(r);
     if (answer == L2_HIT) reply(p, s, node, done);
     slice_look(p, s, arrivals);
 }
@@ -408,7 +415,7 @@ static void look_done(struct partition *p) {
  * event that is. A new request needs an event and the DRAM latency to get there, so the channel
  * may run ahead by that; events that are not known yet, its own completions, come no earlier
  * than `turnaround` after its next command. */
-static void advance_dram(struct partition *p, uint64_t tick) {
+static ALWAYS_INLINE void advance_dram(struct partition *p, uint64_t tick) {
     struct dram *d = &p->dram;
     for (;;) {
         if (p->done < tick) tick = p->done;
@@ -439,15 +446,16 @@ static void check(const struct partition *p) {
 }
 
 /* Is it a fetch for the half to which its line does not belong? */
-static bool is_across(const struct partition *p, uint32_t tag) {
+NOINLINE static bool is_across(const struct partition *p, uint32_t tag) {
     const uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1);
-    if (p->sides == 1 || tag >> TAG_KIND_SHIFT != TAG_FILL) return false;
+    if (tag >> TAG_KIND_SHIFT != TAG_FILL) return false;
     const struct l2 *l = &p->slice[n].l2;
     const uint32_t line = l->misses.miss[(tag & TAG_PAYLOAD) >> 8].line;
     return n != xbar_home(p->xbar, line << l->cache.line_shift);
 }
 
-void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
+static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t end,
+                              const bool halves) {
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
     for (uint32_t n = 0; n < p->slices; n++)
         if (p->slice[n].tpc == TPC_NONE || p->preloads) slice_look(p, &p->slice[n], arrivals);
@@ -459,27 +467,40 @@ void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
                 due = p->slice[i].due;
                 n = i;
             }
-        const uint64_t other = next_hop(p), own = other < due ? other : due;
+        const uint64_t other = halves ? p->hop_due : XBAR_NEVER, own = other < due ? other : due;
         const uint64_t next = own < p->done ? own : p->done;
         advance_dram(p, next < end ? next : end);
+        uint64_t tick;
+        uint32_t tag;
         if (p->done <= own && p->done < end) {
-            const uint64_t tick = p->done;
-            const uint32_t tag = dram_pop(&p->dram);
+            tick = p->done;
+            tag = dram_pop(&p->dram);
             look_done(p);
-            if (is_across(p, tag)) hop(p, tag, tick);
-            else complete(p, tag, tick, arrivals);
-        } else if (other <= due && other < end) {
-            complete(p, p->hops[p->hop_first++ & p->hop_mask].tag, other, arrivals);
+            if (halves && is_across(p, tag)) {
+                hop(p, tag, tick);
+                continue;
+            }
+        } else if (halves && other <= due && other < end) {
+            tick = other;
+            tag = hop_end(p);
         } else if (due < end) {
-            serve(p, n, arrivals);
+            serve(p, n, arrivals, halves);
+            continue;
         } else {
             break;
         }
+        complete(p, tag, tick, arrivals);
     }
     check(p);
 }
 
+/* Compiled for chips of one half, too, as all but the newest are. */
+void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
+    if (p->sides > 1) run(p, arrivals, end, true);
+    else run(p, arrivals, end, false);
+}
+
 void partition_drained(const struct partition *p) {
-    assert(p->done == XBAR_NEVER && p->dram.fifo.head == DRAM_NONE && next_hop(p) == XBAR_NEVER);
+    assert(p->done == XBAR_NEVER && p->dram.fifo.head == DRAM_NONE && p->hop_due == XBAR_NEVER);
     for (uint32_t n = 0; p->cached && n < p->slices; n++) cache_check(&p->slice[n].l2.cache);
 }

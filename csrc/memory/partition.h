@@ -75,6 +75,7 @@ struct partition {
     uint64_t done;    /* tick of the oldest completion; XBAR_NEVER: none known */
     struct hop *hops; /* a ring, in order of time: all take as long */
     uint32_t hop_first, hop_end, hop_mask;
+    uint64_t hop_due;         /* tick of the first; XBAR_NEVER: none is under way */
     uint32_t sides, crossing; /* halves; ticks there and back */
     struct clock_ratio to_dram, to_icnt;
     uint32_t slices, rop_latency, dram_latency, dram_return, atom_interval;

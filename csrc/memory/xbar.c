@@ -283,14 +283,21 @@ static uint64_t leave_port(const struct xbar *x, struct xbar_tpc *tpc, uint64_t 
     return open;
 }
 
-/* The slice of an address among those of all partitions; *in_slice is the address in it. Of a chip
- * of two halves it is the one beside the TPC, if that only reads. */
-static ALWAYS_INLINE uint32_t slice_of(const struct xbar *x, uint32_t addr, uint32_t *in_slice,
-                                       const struct xbar_tpc *reader) {
+/* The half of a chip whose slice serves a packet: the one beside the TPC if that only reads, else
+ * that to which the address in the partition belongs. */
+NOINLINE static uint32_t half_of(const struct xbar *x, const struct xbar_tpc *tpc,
+                                 const struct packet *p, uint32_t local) {
+    const uint8_t kind = p->access->kind;
+    return access_carries_data(kind) || kind == ACCESS_PRELOAD ? xbar_home(x, local) : tpc->side;
+}
+
+/* The slice of a packet among those of all partitions; *in_slice is the address in it. */
+static ALWAYS_INLINE uint32_t slice_of(const struct xbar *x, const struct xbar_tpc *tpc,
+                                       const struct packet *p, uint32_t *in_slice) {
     uint32_t local;
-    const uint32_t partition = addrmap_partition(&x->map, addr, &local);
+    const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
     uint32_t slice = addrmap_slice(&x->map, local, in_slice);
-    if (x->sides > 1) slice = reader ? reader->side : xbar_home(x, local);
+    if (x->sides > 1) slice = half_of(x, tpc, p, local);
     return slice + (partition << x->slices_shift);
 }
 
@@ -321,8 +328,7 @@ static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
 static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     uint32_t in_slice;
     uint64_t from;
-    const uint32_t slice =
-        slice_of(x, p->addr, &in_slice, access_carries_data(p->access->kind) ? NULL : tpc);
+    const uint32_t slice = slice_of(x, tpc, p, &in_slice);
     if (!take_room(x, tpc, slice, &from)) return false;
     const uint32_t node = take_node(x, tpc, p, in_slice);
     struct request *r = &x->pool[node];
@@ -354,8 +360,9 @@ void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1) {
 /* Put a preload at the end of its slice's queue. */
 NOINLINE static void send_ahead(struct xbar *x, const struct packet *p) {
     uint32_t in_slice;
-    struct batch *ahead = &x->slice[slice_of(x, p->addr, &in_slice, NULL)].ahead;
-    const uint32_t node = take_node(x, &x->tpc[p->sm / x->sms_per_tpc], p, in_slice);
+    struct xbar_tpc *tpc = &x->tpc[p->sm / x->sms_per_tpc];
+    struct batch *ahead = &x->slice[slice_of(x, tpc, p, &in_slice)].ahead;
+    const uint32_t node = take_node(x, tpc, p, in_slice);
     const uint64_t cycle = p->cycle > x->ahead_free ? p->cycle : x->ahead_free;
     x->ahead_free = cycle + x->ahead_interval;
     x->pool[node].tick = clock_convert(&x->to_icnt, cycle) + x->latency;

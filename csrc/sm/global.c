@@ -180,8 +180,9 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
 /* How long a packet holds the SM's own port: what carries data may take longer. */
 static ALWAYS_INLINE uint32_t port_clocks(const struct config *cfg, const struct access *a,
                                           uint32_t bytes) {
+    if (!cfg->store_bytes) return cfg->issue_global;
     const bool data = a->kind == ACCESS_STORE || a->kind == ACCESS_ATOM;
-    const uint32_t clocks = cfg->store_bytes && data ? bytes / cfg->store_bytes : 0;
+    const uint32_t clocks = data ? bytes / cfg->store_bytes : 0;
     return clocks > cfg->issue_global ? clocks : cfg->issue_global;
 }
 
@@ -338,7 +339,7 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     count_global(op, seg, n);
     if (op->u->op == OP_TEX) read_now(a);
     if (op->copy) copy_begin(op, a);
-    if (passes_l1(op) && sm->caches[CACHE_DATA].present) smcache_write(sm, a, seg, n);
+    if (sm->caches[CACHE_DATA].present && passes_l1(op)) smcache_write(sm, a, seg, n);
     const bool alone = !tiled || n; /* lanes are left for the cache or memory */
     const uint32_t clocks = alone ? clocks_of(op, rest, seg, n) : 0;
     const uint32_t later = clocks - cfg->issue_global, apart = n > 1 ? later / (n - 1) : 0;
