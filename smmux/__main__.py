@@ -212,7 +212,7 @@ def _info(options: argparse.Namespace) -> None:
 
 def _machines() -> dict[str, str]:
     """Every machine that a launch can name, with what it is."""
-    return {name: gpus.get(name).description for name in dict.fromkeys((*gpus.names(), gpus.COMPILED))}
+    return {name: gpus.get(name).description for name in (*gpus.names(), *gpus.compiled_names())}
 
 
 def _print_machines(machines: dict[str, str]) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "Gpu",
     "Parameter",
     "as_tuple",
+    "compiled_names",
     "current",
     "get",
     "keys",
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 DEFAULT = "GTX285"
-COMPILED = "CC90-provisional"
+COMPILED = "H100"
 """The machine on which compiled code runs unless another is named."""
 
 _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
@@ -55,19 +56,20 @@ _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
     "K20c": ("Tesla K20c, 48 kB shared memory", kepler.K20C),
 }
 
-_PROVISIONAL: dict[str, tuple[str, dict[str, Value]]] = {
-    COMPILED: (
-        "compute capability 9.0 for compiled code, with latencies of a card, whose cycles nobody has compared with one",
-        hopper.PROVISIONAL,
-    ),
+_HOPPER: dict[str, tuple[str, dict[str, Value]]] = {
+    "H100": ("H100 SXM5 80 GB, as measured by microbenchmarks", hopper.H100),
+    "H200": ("H200 SXM 141 GB, as measured by microbenchmarks", hopper.H200),
 }
-"""Machines that `get` knows and `names` does not list, since their cycles are nobody's yet."""
+"""Machines of compiled code. `get` knows them; `names` does not list them, which is for what runs on all."""
+
+_FORMER = {"cc90-provisional": "H100"}
+"""What machines were called before."""
 
 _CARVEOUTS: dict[str, dict[int, dict[str, Value]]] = {
     "GTX480-16K": caches.FERMI_CARVEOUTS,
     "GTX480-48K": caches.FERMI_CARVEOUTS,
     "K20c": caches.KEPLER_CARVEOUTS,
-    COMPILED: hopper.CARVEOUTS,
+    **dict.fromkeys(_HOPPER, hopper.CARVEOUTS),
 }
 """What machines change with the shared memory that a launch asks for, by kB."""
 
@@ -75,8 +77,13 @@ _current: ContextVar[Gpu | None] = setting(__name__, "current", None)
 
 
 def names() -> tuple[str, ...]:
-    """Names that `get` knows."""
+    """Names that `get` knows, without those of `compiled_names`."""
     return tuple(_MACHINES)
+
+
+def compiled_names() -> tuple[str, ...]:
+    """Names of the machines on which compiled code runs."""
+    return tuple(_HOPPER)
 
 
 def get(gpu: str | Gpu) -> Gpu:
@@ -85,18 +92,18 @@ def get(gpu: str | Gpu) -> Gpu:
         return gpu
     if not isinstance(gpu, str):
         raise ConfigError(f"gpu must be a name or a Gpu, not {type(gpu).__name__}")
-    known = {name.lower(): name for name in (*_MACHINES, *_PROVISIONAL)}
+    known = {name.lower(): name for name in (*_MACHINES, *_HOPPER)} | _FORMER
     if gpu.lower() not in known:
         hint = did_you_mean(gpu, known.values(), least=0.67)
-        listed = f"known: {', '.join(_MACHINES)}; compiled code runs on {', '.join(_PROVISIONAL)}"
+        listed = f"known: {', '.join(_MACHINES)}; compiled code runs on {', '.join(_HOPPER)}"
         raise ConfigError(f"unknown gpu {gpu!r}{hint} ({listed})")
     return _build(known[gpu.lower()])
 
 
 @cache
 def _build(name: str) -> Gpu:
-    description, values = _MACHINES.get(name) or _PROVISIONAL[name]
-    return build(name, description, values, _CARVEOUTS.get(name, {}), driver_chooses=name in _PROVISIONAL)
+    description, values = _MACHINES.get(name) or _HOPPER[name]
+    return build(name, description, values, _CARVEOUTS.get(name, {}), driver_chooses=name in _HOPPER)
 
 
 def current() -> Gpu:

@@ -1,10 +1,7 @@
-"""A provisional machine of compute capability 9.0, on which compiled code runs until the H100 is one of its own.
+"""The H100 and the H200, as microbenchmarks have measured them (docs/hopper.md); compiled code obeys its control bits.
 
-Latencies and intervals are those measured on a card (docs/hopper.md); compiled code obeys its control bits. Otherwise
-the SM has the structure of the older machines here: one instruction cache, lines that come whole. Memory is detailed,
-with the measured latencies, sizes and rates; what is not set below is an older machine's, DRAM timings those of a
-GTX480 in clocks. Nobody has compared its cycles with a card's, so that its name, which stands on each result, says that
-it is provisional.
+Each sub-core issues for itself and has units, register banks and a queue of memory accesses of its own. What is marked
+FIT was chosen so that microbenchmarks come out, and no kernel. What is an older machine's says MODEL.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from smmux.gpus.machine import Value
 from smmux.gpus.sources import keys
 from smmux.gpus.tiles_memory import TELEPORT
 
-__all__ = ["CARVEOUTS", "PROVISIONAL"]
+__all__ = ["CARVEOUTS", "H100", "H200"]
 
 
 def _older(values: dict[str, Value]) -> dict[str, Value]:
@@ -240,7 +237,35 @@ _ISSUE: dict[str, Value] = {
     **{f"issue_{name}": (16, "EST") for name in "idiv irem fdiv fsqrt f64div f64sqrt idiv64 irem64".split()},
 }
 
-PROVISIONAL: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
+H100: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
+
+# The same multiprocessors beside another L2 and another DRAM.
+H200: dict[str, Value] = {
+    **H100,
+    "launch_start": (1965, "H200; FIT"),
+    "block_start": (316, "H200"),
+    "grid_sync": (1846, "H200"),
+    "flat_latency": (640, "H200"),
+    "flat_bytes_per_kclk": (2_272_000, "H200; DER"),  # 4,499 GB/s
+    "mem_pipeline": (125, "H200; DER"),  # 280 clk for an L2 hit
+    "partitions": (47, "H200"),
+    "l2_bytes": (62_807_040, "H200; DER"),  # 60 MB in whole sets
+    "dram_latency": (132, "H200; DER"),  # 658 clk for a miss
+    "dram_khz": (3_201_000, "H200"),
+    "t_ccdl": (8, "HBM3; DER"),
+    "t_rcd": (62, "HBM3; DER"),
+    "t_rp": (52, "HBM3; DER"),
+    "t_ras": (90, "HBM3; DER"),
+    "t_rc": (144, "HBM3; DER"),
+    "t_rrd": (6, "H200; FIT"),  # random sectors of 64 bytes, 1,533 GB/s
+    "t_cl": (40, "HBM3; DER"),
+    "t_wl": (20, "HBM3; DER"),
+    "t_wtr": (20, "HBM3; DER"),
+    "t_wr": (66, "HBM3; DER"),
+    "t_rtp": (18, "HBM3; DER"),
+    "t_refi": (12_484, "HBM3; DER"),
+    "t_rfc": (318, "HBM3; FIT"),
+}
 
 CARVEOUTS: dict[int, dict[str, Value]] = {
     size: {

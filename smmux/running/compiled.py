@@ -35,7 +35,7 @@ __all__ = ["program_of", "simulate"]
 PREDICATES = 16
 SHARED_ALIGNMENT = 16
 SHARED_RESERVED = 1024
-"""Bytes that the compiler reserves for the driver in front of what a kernel declares, if it has shared memory at all."""
+"""Bytes that the compiler reserves for the driver in front of what a kernel declares, if it has shared memory."""
 BARRIERS = {14, 15}
 """Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024

@@ -116,14 +116,12 @@ def nothing(y: Any) -> None:
 
 
 def on_hopper(threads: int, kilobytes: int, **options: Any) -> Result:
-    return nothing.simulate(
-        1, threads, (np.zeros(1, np.int32),), gpu="CC90-provisional", dynshared=1024 * kilobytes, **options
-    )
+    return nothing.simulate(1, threads, (np.zeros(1, np.int32),), gpu="H100", dynshared=1024 * kilobytes, **options)
 
 
 @pytest.mark.parametrize("threads", [32, 256, 1024])
 def test_the_driver_chooses_on_hopper_and_each_block_holds_a_kilobyte_more(threads: int) -> None:
-    sizes = [size for size, _ in gpus.get("CC90-provisional").carveouts]
+    sizes = [size for size, _ in gpus.get("H100").carveouts]
     for kilobytes in (0, *ASKED):
         result = on_hopper(threads, kilobytes)
         fitting = {size: min(2048 // threads, 32, size // (kilobytes + 1)) for size in sizes}
@@ -146,5 +144,5 @@ def test_the_driver_of_a_card_chooses_alike_where_threads_do_not_count() -> None
 
 def test_a_launch_or_a_user_overrules_the_driver() -> None:
     assert on_hopper(32, 1, carveout=100).gpu.smem_bytes == 100 * 1024
-    own = gpus.get("CC90-provisional").replace(smem_bytes=50 * 1024)
+    own = gpus.get("H100").replace(smem_bytes=50 * 1024)
     assert nothing.simulate(1, 32, (np.zeros(1, np.int32),), gpu=own).gpu.smem_bytes == 50 * 1024

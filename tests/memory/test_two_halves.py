@@ -14,7 +14,7 @@ import pytest
 from smmux import cuda, gpus
 from smmux.results.result import Result
 
-GPU = gpus.get("CC90-provisional")
+GPU = gpus.get("H100")
 LINES = 128
 
 

@@ -16,7 +16,7 @@ MACHINES = {
     "2.x": gpus.get("GTX480-48K"),
     "3.x, 4-byte": gpus.get("K20c").replace(smem_bank_bytes=4),
     "3.x, 8-byte": gpus.get("K20c").replace(smem_bank_bytes=8),
-    "9.0": gpus.get("CC90-provisional"),
+    "9.0": gpus.get("H100"),
 }
 FULL = (1 << 32) - 1
 

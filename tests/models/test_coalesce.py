@@ -15,7 +15,7 @@ MACHINES = {
     "2.x lines": gpus.get("GTX480-48K").replace(coalesce_l1=1),
     "2.x sectors": gpus.get("GTX480-48K").replace(coalesce_l1=0),
     "3.5": gpus.get("K20c"),
-    "9.0": gpus.get("CC90-provisional"),
+    "9.0": gpus.get("H100"),
 }
 
 

@@ -1,6 +1,6 @@
 """The microbenchmarks of this folder on a simulated machine, beside what a card answered.
 
-    python -m experiments.hardware.hopper.beside_card --gpu CC90-provisional --out FOLDER [PROBE...]
+    python -m experiments.hardware.hopper.beside_card --gpu H100 --out FOLDER [PROBE...]
 
 prints measured, simulated and error of the cases below, and writes them to FOLDER/beside.csv. The programs are those
 that ran on the card; of a probe only the cases are simulated that are compared. What is more than a tenth off says why.
