@@ -198,7 +198,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 def machines() -> str:
     """Every parameter of every machine with its source."""
     parts = []
-    for name in gpus.names():
+    for name in (*gpus.names(), *gpus.compiled_names()):
         gpu = gpus.get(name)
         sources = gpu.sources
         rows = (

@@ -21,7 +21,7 @@ import numpy as np
 from smmux import gpus
 from smmux.base import whole_files
 
-from . import probe_code, probe_issue, probe_latency, probe_pipe
+from . import beside_memory, probe_code, probe_issue, probe_latency, probe_pipe
 from .bench import FOLDER, Bench, Row
 from .beside_cases import CASES, REASONS, Case
 from .findings import rows
@@ -32,6 +32,7 @@ PROBES: Mapping[str, Any] = {
     for module in (probe_latency, probe_issue, probe_code, probe_pipe)
     for name, probe in module.PROBES.items()
 }
+PROBES = {**PROBES, **beside_memory.PROBES}
 LIMIT = 0.1
 
 
@@ -68,6 +69,9 @@ class Compared:
 
 def simulate(bench: Bench, probe: str, cases: Sequence[Case]) -> Iterator[Compared]:
     """The cases of one probe. Which of its runs belong to which row is found by a pass that runs nothing."""
+    if probe in beside_memory.PROBES:
+        yield from _compared(probe, cases, [row for row in PROBES[probe](bench)])
+        return
     dry = Selecting(bench)
     wanted: set[int] = set()
     runs = range(0)  # of one row, or of several that come from the same runs
@@ -79,6 +83,11 @@ def simulate(bench: Bench, probe: str, cases: Sequence[Case]) -> Iterator[Compar
     found: list[Row] = [
         row for row in PROBES[probe](Selecting(bench, wanted)) if any(case.matches(row) for case in cases)
     ]
+    yield from _compared(probe, cases, found)
+
+
+def _compared(probe: str, cases: Sequence[Case], found: Sequence[Row]) -> Iterator[Compared]:
+    """Each case's number of the card beside that of the row that was simulated."""
     for case in cases:
         measured = [row for row in rows("h100", probe) if case.matches(row)]
         simulated = [row for row in found if case.matches(row)]

@@ -86,6 +86,35 @@ CASES = [
         _case("barriers", f"{n} warps, last release", "last_release", warps=n, late=0, round=2)
         for n in (1, 4, 8, 16, 32)
     ),
+    *(
+        _case("l2_rates", f"{what}, {who}", "bytes_per_clock", what=what, who=who, megabytes=size)
+        for what in ("read", "write", "copy")
+        for who, size in (("1", 2), ("TPC", 2), ("GPC", 2), ("all", 8))
+    ),
+    *(
+        _case("dram_stream", what, "bytes_per_clock", what=what, threads=1024, multiprocessors=132)
+        for what in ("read", "write", "copy")
+    ),
+    *(_case("l2_chase", f"{size} MB", kind="footprint", megabytes=size) for size in (0.0625, 16, 32, 64)),
+    *(
+        _case("code_ladder", f"{kind}, {size} kB", "last", kind=kind, kilobytes=size, blocks=1, warps=1, partitions=1)
+        for kind in ("straight", "jumps")
+        for size in (1, 16, 64, 112, 160, 320)
+    ),
+    *(
+        _case(
+            "atomics",
+            f"{form}, {pattern}, {n} blocks",
+            "clocks_per_round",
+            form=form,
+            pattern=pattern,
+            blocks=n,
+            threads=32,
+        )
+        for form in ("red_u32", "red_f32", "atom_u32")
+        for pattern in ("one word", "a line per lane", "a word per thread")
+        for n in (1, 132)
+    ),
 ]
 
 REASONS: dict[tuple[str, str], str] = {

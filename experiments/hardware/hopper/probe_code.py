@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -59,13 +59,15 @@ def aligned(machine: Machine, body: list[int]) -> list[int]:
     raise AssertionError
 
 
-def ladder(bench: Bench) -> Iterator[Row]:
+def ladder(
+    bench: Bench, kilobytes_of: Sequence[int] = KILOBYTES, places: Sequence[tuple[int, int, int]] = PLACES
+) -> Iterator[Row]:
     """Clocks per instruction of straight code, and per jump."""
     machine = Machine(bench.cubin("long"))
     for kind, make in (("straight", straight), ("jumps", jumps)):
-        for kilobytes in KILOBYTES:
+        for kilobytes in kilobytes_of:
             loaded = bench.load(aligned(machine, make(kilobytes)), machine=machine)
-            for blocks, warps, partitions in PLACES:
+            for blocks, warps, partitions in places:
                 values = bench.floats(4 * warps * blocks)
                 values[:, register(55)] = (np.arange(len(values)) % 4 < partitions)[:, None]
                 after = loaded(values, blocks)[values[:, register(55), 0] > 0]
