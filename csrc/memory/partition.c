@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
+#include "kernel/program.h"
 
 /* What a DRAM completion means, in the tag: kind, slice, payload. */
 enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
@@ -39,6 +40,9 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .dram_latency = cfg->dram_latency,
         .dram_return = cfg->dram_return,
         .atom_interval = cfg->atom_interval,
+        .atom_float = cfg->atom_float,
+        .atom_base = cfg->atom_base,
+        .atom_lane = cfg->atom_lane,
         .burst_shift = bits_lowest(cfg->dram_burst_bytes),
         .write_shift = bits_lowest(cfg->write_bytes),
         .cached = cfg->l2_bytes != 0,
@@ -258,7 +262,10 @@ static bool covers(const struct request *r) {
 /* How many clocks a request holds the slice's pipeline. */
 static uint32_t occupancy(const struct partition *p, const struct request *r) {
     const uint32_t shift = p->xbar->flit_shift, flits = (r->bytes + (1u << shift) - 1) >> shift;
-    return p->cached && !p->texture_only ? flits : 1;
+    const uint32_t lanes =
+        r->kind == ACCESS_ATOM ? (p->atom_lane * bits_count(r->lanes) + 99) / 100 : 0;
+    const uint32_t data = p->cached && !p->texture_only ? flits : 1;
+    return lanes > data ? lanes : data;
 }
 
 static inline uint32_t first_lock(const struct request *r) { return r->addr >> ATOM_LOCK_SHIFT; }
@@ -278,7 +285,10 @@ NOINLINE static uint64_t atom_unlocked(const struct slice *s, const struct reque
 /* Lock the atomic's sectors; returns when it is done. */
 NOINLINE static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
                                    uint64_t tick) {
-    const uint64_t done = tick + (uint64_t)p->atom_interval * contention(r->access, r->lanes);
+    const enum atom_op op = (enum atom_op)r->access->sub;
+    const bool sum = op == ATOM_ADD_F32 || op == ATOM_ADD_FTZ_F32;
+    const uint64_t each = sum && p->atom_float ? p->atom_float : p->atom_interval;
+    const uint64_t done = tick + p->atom_base + each * contention(r->access, r->lanes);
     for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
     p->stats.atomics++;
     return done;

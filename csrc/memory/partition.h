@@ -78,7 +78,8 @@ struct partition {
     uint64_t hop_due;         /* tick of the first; XBAR_NEVER: none is under way */
     uint32_t sides, crossing; /* halves; ticks there and back */
     struct clock_ratio to_dram, to_icnt;
-    uint32_t slices, rop_latency, dram_latency, dram_return, atom_interval;
+    uint32_t slices, rop_latency, dram_latency, dram_return;
+    uint32_t atom_interval, atom_float, atom_base, atom_lane;
     uint32_t burst_shift, write_shift;
     uint32_t events;     /* of the last run */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */

@@ -23,6 +23,9 @@ _PORTS: dict[str, Value] = {
     "reply_bytes": (0, "GS302; GS-480"),  # flits
     "dram_bank_hash": (1, "PAT-BANK; ENVY; EST"),  # that banks are permuted is documented, the function is not
     "dram_pseudo": (0, "NA"),
+    "atom_float": (0, "MODEL"),
+    "atom_base": (0, "MODEL"),
+    "atom_lane": (0, "MODEL"),
     "l2_sides": (1, "MODEL"),
     "side_latency": (0, "NA"),
     "dram_burst_clk": (2, "GS302; GS-480"),

@@ -70,7 +70,7 @@ class Compared:
 def simulate(bench: Bench, probe: str, cases: Sequence[Case]) -> Iterator[Compared]:
     """The cases of one probe. Which of its runs belong to which row is found by a pass that runs nothing."""
     if probe in beside_memory.PROBES:
-        yield from _compared(probe, cases, [row for row in PROBES[probe](bench)])
+        yield from _compared(probe, cases, list(PROBES[probe](bench)))
         return
     dry = Selecting(bench)
     wanted: set[int] = set()

@@ -18,6 +18,7 @@ from .probe_grid import PATTERNS
 
 THREADS = 1024
 EVERYONE = 132
+ROUNDS = 32
 
 
 def _largest_gpc() -> list[int]:
@@ -85,11 +86,11 @@ def atomics(bench: Bench) -> Iterator[Row]:
             for blocks, threads in ((1, 32), (132, 32)):
                 base, out = bench.card.alloc(MB * 16), bench.card.alloc(8 * 1024)
                 clocks = {}
-                for rounds in (8, 24):
+                for rounds in (8, 8 + ROUNDS):
                     numbers = (np.int32(pattern), np.int32(rounds))
                     bench.module("atomics")[name](blocks, threads, base, *numbers, out, shared=32 * KB)
                     clocks[rounds] = float(np.median(bench.card.get(out, blocks, np.uint64)))
-                each = (clocks[24] - clocks[8]) / 16
+                each = (clocks[8 + ROUNDS] - clocks[8]) / ROUNDS
                 yield {
                     "form": name,
                     "pattern": PATTERNS[pattern],
