@@ -126,6 +126,17 @@ REASONS: dict[tuple[str, str], str] = {
     ("counted_chains", "ATOMS.EXCH"): "all atomics but compare-and-swap take as long as an addition",
     ("release", "ATOMS.ADD, result"): "an addition whose result is used takes three clocks more than in a chain",
     ("branches", "bssy and bsync"): "the pair costs two clocks more here, which nobody has explained",
+    ("l2_rates", "read, TPC"): "the limit of a GPC is shared out to its TPCs, so that one alone gets no more",
+    ("l2_rates", "copy, TPC"): "the limit of a GPC is shared out to its TPCs, so that one alone gets no more",
+    ("l2_rates", "write, TPC"): "stores and their address take turns at the port",
+    ("l2_rates", "read, GPC"): "the card gives nine TPCs what it gives eight",
+    ("l2_rates", "write, GPC"): "nothing limits what a GPC writes but the ports of its TPCs",
+    ("l2_rates", "write, all"): "slices take in stores without a loss",
+    (
+        "code_ladder",
+        "",
+    ): "jumps: the machine has no level of 4 kB in front, and its lines ahead are asked for at jumps, too",
+    ("atomics", ""): "one rule for all atomics: a time for each and one for each lane; what the SM adds was not fitted",
     ("barriers", ""): "a lone barrier is left a clock late",
 }
 """By probe and case, or for all cases of a probe: why the machine is more than a tenth off. What is said of halves,
