@@ -19,7 +19,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from smmux.base import interrupt
+from smmux.base import began, interrupt  # noqa: F401 (which notes the time)
 
 interrupt.start()  # before the imports that take their time
 

@@ -14,6 +14,7 @@ hypothesis.settings.register_profile("dev", **PATIENT)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("SMMUX_CACHE", "0")  # tests see what the compiler makes now
 
 CHECKOUT = (Path(__file__).parents[1] / "csrc").is_dir()
 PRELOAD = [f"preload/test_{name}.py" for name in ("classes", "simulated", "tile")]  # programs of the experiments

@@ -31,6 +31,9 @@ class Unit(Protocol):
     def fingerprint(self) -> Hashable:
         """What its program depends on beside types and options: two units of the same are compiled once."""
 
+    def lasting(self) -> str | None:
+        """What `fingerprint` and the places of messages say, as text that holds in any process; None if none does."""
+
     def line(self, number: int) -> str:
         """A line of its source, empty where there is none."""
 

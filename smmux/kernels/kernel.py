@@ -312,7 +312,7 @@ class Kernel:
         return self.definition.typing or typings.current()
 
     def _program(self, signature: Signature, request: Request) -> Program:
-        from smmux.compiler.python.python_unit import PythonUnit
+        from smmux.kernels.python_unit import PythonUnit
 
         if self.device:
             raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")

@@ -21,10 +21,10 @@ from smmux.compiler.driver.compiling import clear_cache
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.program import Program
-from smmux.compiler.python.python_unit import PythonUnit
 from smmux.compiler.signature import Signature
 from smmux.compiler.text.reader import read
 from smmux.compiler.text.writer import write
+from smmux.kernels.python_unit import PythonUnit
 from tests import same_programs
 from tests.same_programs import MACHINES, SCHEDULES, Launch
 

@@ -16,13 +16,13 @@ from smmux.compiler.driver.requests import Request
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.program import Program
-from smmux.compiler.python.python_unit import PythonUnit
 from smmux.compiler.signature import Signature
 from smmux.compiler.text.reader import read
 from smmux.compiler.text.text_unit import TextUnit
 from smmux.compiler.text.writer import write
 from smmux.errors import CompileError
 from smmux.kernel import Kernel, definition_of
+from smmux.kernels.python_unit import PythonUnit
 from smmux.running.launch import launch
 from tests import same_programs
 from tests.compiler.back import RandomKernel

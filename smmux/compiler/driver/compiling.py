@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from smmux.base.deep import deep
-from smmux.compiler.driver.pipeline import compile_prepared, prepare
+from smmux.compiler.driver.kept import kept
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.program import Program
@@ -46,15 +46,23 @@ class _Cache(Generic[T]):
             self._kept.clear()
 
 
+_chosen: _Cache[Program] = _Cache(512)  # by all that is known of the launch
 _programs: _Cache[Program] = _Cache(512)
 _suffices: _Cache[tuple[bool]] = _Cache(512)  # whether the wide classes of facts leave no index to be made safe
 _lowered: _Cache[Function] = _Cache(4)  # for launches of a kernel that need programs of their own
 _prepared: _Cache[Function] = _Cache(32)  # most of the time of compiling, and the same for all register budgets
 
 
+def _passes() -> Any:
+    """The order of all passes: many modules, which are loaded when there is something to compile."""
+    from smmux.compiler.driver import pipeline
+
+    return pipeline
+
+
 @deep
 def compile(unit: Unit, signature: Signature, options: Options) -> Program:
-    """Compile a kernel, or return the program of the same unit, types and options.
+    """Compile a kernel, or return the program of the same unit, types and options, of this process or from disk.
 
     What is known of the launch enters in wide classes, or in narrow ones if the wide ones leave indices with operations
     that make them safe.
@@ -76,17 +84,21 @@ def compile(unit: Unit, signature: Signature, options: Options) -> Program:
         return unit.lower(signature, options)
 
     def prepared(level: Options) -> Function:
-        return _prepared.get((front, level.facts), lambda: prepare(_lowered.get(front, lower).copy(), level))
+        return _prepared.get((front, level.facts), lambda: _passes().prepare(_lowered.get(front, lower).copy(), level))
 
     def made(level: Options) -> Program:
-        return _programs.get((kernel, level), lambda: compile_prepared(prepared(level), level))
+        return _programs.get((kernel, level), lambda: _passes().compile_prepared(prepared(level), level))
 
-    suffices = fine == coarse or _suffices.get((front, coarse.facts), lambda: (not prepared(coarse).guarded,))[0]
-    return made(coarse if suffices else fine)
+    def compiled() -> Program:
+        suffices = fine == coarse or _suffices.get((front, coarse.facts), lambda: (not prepared(coarse).guarded,))[0]
+        return made(coarse if suffices else fine)
+
+    return _chosen.get((kernel, coarse, fine), lambda: kept(unit, signature, coarse, fine, compiled))
 
 
 def clear_cache() -> None:
     """Forget all compiled programs."""
+    _chosen.clear()
     _programs.clear()
     _suffices.clear()
     _lowered.clear()

@@ -40,6 +40,10 @@ class TextUnit:
         """The text itself."""
         return self.text
 
+    def lasting(self) -> str | None:
+        """None: text that is compiled by itself is made to be looked at."""
+        return None
+
     def line(self, number: int) -> str:
         """A line of the text."""
         lines = self.text.splitlines()

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from smmux.compiler import python as frontend
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.signature import Signature
 from smmux.errors import CompileError
 from smmux.source.function_source import FunctionSource
+from smmux.source.lasting import lasting
 
 __all__ = ["PythonUnit"]
 
@@ -41,6 +41,10 @@ class PythonUnit:
         """Text, captured values and what is called."""
         return self.source.fingerprint()
 
+    def lasting(self) -> str | None:
+        """Text with its places, captured values and what is called."""
+        return lasting(self.source)
+
     def line(self, number: int) -> str:
         """A line of its file."""
         return self.source.line(number)
@@ -51,4 +55,6 @@ class PythonUnit:
 
     def lower(self, signature: Signature, options: Options) -> Function:
         """The kernel as IR."""
+        from smmux.compiler import python as frontend
+
         return frontend.lower(self.source, signature, options)
