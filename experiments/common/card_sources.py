@@ -8,6 +8,9 @@ kernel has otherwise. If one form had more of them than another, a comparison wo
 from __future__ import annotations
 
 import ast
+import linecache
+import sys
+import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -21,7 +24,7 @@ from smmux.base import parsing
 from smmux.benchmarks import Problem
 from smmux.rewriting.listing import listing
 
-__all__ = ["FORMS", "Forms", "Size", "Source", "ranged", "unsigned"]
+__all__ = ["FORMS", "Forms", "Size", "Source", "load", "ranged", "unsigned"]
 
 Size = str | Mapping[str, float]
 
@@ -60,6 +63,16 @@ class Forms:
     of: Callable[[str, Size], Iterator[Source]]
     carveouts: tuple[int | None, ...]
     sizes: Mapping[str, Mapping[str, float]]
+
+
+def load(source: str, name: str) -> Any:
+    """The kernel of that name in a source text, compiled by Numba."""
+    module = types.ModuleType(f"{name}_numba")
+    filename = f"<{name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    sys.modules[module.__name__] = module
+    exec(compile(source, filename, "exec"), vars(module))
+    return getattr(module, name)
 
 
 def multiplexed(name: str, size: Size) -> Iterator[Source]:

@@ -24,12 +24,10 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import linecache
 import platform
 import statistics
 import sys
 import traceback
-import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -39,7 +37,7 @@ import numpy as np
 
 import smmux
 from experiments import programs
-from experiments.common.card_sources import FORMS, Size, Source
+from experiments.common.card_sources import FORMS, Size, Source, load
 from experiments.common.measured import short
 from experiments.common.preloading import BASELINE
 from smmux import benchmarks
@@ -52,16 +50,6 @@ COLUMNS = (
     "benchmark", "variant", "spelling", "carveout_kb", "median_us", "low_us", "high_us", "speedup", "blocks", "threads",
     "shared_bytes", "registers", "resident", "samples", "gpu",
 )  # fmt: skip
-
-
-def load(source: str, name: str) -> Any:
-    """The kernel of that name in a source text, compiled by Numba."""
-    module = types.ModuleType(f"{name}_numba")
-    filename = f"<{name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    sys.modules[module.__name__] = module
-    exec(compile(source, filename, "exec"), vars(module))
-    return getattr(module, name)
 
 
 def on_device(cuda: Any, value: Any) -> Any:

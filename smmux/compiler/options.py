@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smmux import _core
@@ -9,11 +10,39 @@ from smmux.compiler.launch_facts import Facts
 from smmux.errors import ConfigError, integer
 from smmux.language.typings import checked
 
-__all__ = ["FEWEST_REGISTERS", "SCHEDULES", "Options"]
+__all__ = ["FEWEST_REGISTERS", "SCHEDULES", "Options", "Thrift"]
 
 SCHEDULES = tuple(name for kind, name, _ in _core.POLICIES if kind == "schedule")
 FEWEST_REGISTERS = 4
 """The smallest limit of registers that a thread can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thrift:
+    """How a vendor's compiler spends registers, which the list schedule follows.
+
+    free: registers of a thread with which the threads of a full SM get by, so that fewer make room for no other block:
+    values go to local memory for none below that. step: registers of a thread in which they are allocated; of the
+    limits that are so far apart, from `free` on, the first counts with which nothing goes to local memory. held,
+    words: what code holds beside the kernel's values, and words of each of these, which are indices and addresses of 64
+    bits more often than not; such words are never so many that a thread has more than `free` by them.
+    """
+
+    free: int
+    step: int = 1
+    held: int = 0
+    words: int = 1
+
+    def limits(self, needed: int, most: int) -> Iterator[int]:
+        """The limits to try one after the other for code that takes `needed` registers without one, up to `most`."""
+        yield from range(self.free, min(needed, most), self.step)
+        yield most
+
+    def counted(self, needed: int, most: int) -> int:
+        """The registers that a thread has by the vendor's count, of which the kernel's values take `needed`."""
+        if not self.held:
+            return needed
+        return max(needed, min(self.held + self.words * needed, self.free, most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +53,8 @@ class Options:
     its machine's, and options that name no machine keep program order. max_registers: 32-bit registers
     per thread; values beyond them go to local memory. fused_mad: whether multiply-add becomes `fma.rn` (CC 2.x and
     later) rather than `mad` with a rounded product (CC 1.x). latencies: pairs of a class of `classes.def` and its
-    clocks; issue_interval: clocks from one instruction of a warp to its next; "list" alone reads them. join: whether
-    adjacent accesses are merged into 64- and 128-bit ones.
+    clocks; issue_interval: clocks from one instruction of a warp to its next; thrift: with registers, None where they
+    are free; "list" alone reads these three. join: whether adjacent accesses are merged into 64- and 128-bit ones.
     unroll_limit: operations to which a loop with a constant trip count may unroll. float64: whether the machine has
     64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's compiler.
     bounds: whether an index outside its axis ends the
@@ -40,6 +69,7 @@ class Options:
     fused_mad: bool = False
     latencies: tuple[tuple[str, int], ...] = ()
     issue_interval: int = 4
+    thrift: Thrift | None = None
     join: bool = True
     unroll_limit: int = 4096
     float64: bool = True

@@ -94,6 +94,8 @@ _CORE: dict[str, Value] = {
     "read_data": (3, "HOPPER; DER"),  # 12 clk of STS, 14 of STG
     "read_more": (2, "HOPPER; DER"),
     "schedule": ("list", "MODEL"),
+    "list_registers": (32, "PTXAS; DER"),  # of 2,048 threads: fewer make room for no other block
+    "code_registers": (10, "PTXAS; FIT"),  # hardware/registers_sm90.csv
     "fused_mad": (1, "HOPPER"),
 }
 

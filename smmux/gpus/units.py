@@ -12,6 +12,8 @@ from smmux.gpus.machine import Value
 __all__ = ["AS_OPERANDS_COME", "ONE_KIND_OF_LANES", "with_compiled"]
 
 AS_OPERANDS_COME: dict[str, Value] = {
+    "list_registers": (0, "MODEL"),
+    "code_registers": (0, "NA"),
     "dependence": ("scoreboard", "NA"),
     "read_ports": (0, "NA"),
     "read_shared": (0, "NA"),

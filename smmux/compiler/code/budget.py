@@ -3,7 +3,8 @@
 Invariants in registers save instructions, and a free hand for the scheduler hides latency. Both cost registers, and
 only allocation tells how many. So the first code has no limit on either and is final if it fits: a budget that is no
 constraint changes nothing. Else the scheduler is limited, then the motion of invariants, neither by more than needed.
-Values that find no register even then go to local memory.
+Values that find no register even then go to local memory. A machine whose compiler is thrifty has smaller limits before
+that of the budget, of which none sends a value there.
 """
 
 from __future__ import annotations
@@ -72,15 +73,19 @@ class Search:
         self.prepared, self.lower, self.finish = prepared, lower, finish
         self.limit = options.max_registers
         self.free = options.schedule == "list"  # whether a limit of `finish` makes a difference
+        self.thrift = options.thrift if self.free else None
 
     def run(self) -> Allocated:
         """The code that is kept. Raises CompileError where none fits."""
         lowered, most = self._lowered(UNLIMITED)
         best = self._finished(lowered, UNLIMITED)
-        if self._fits(best):
-            return best
-        fitting = self._first_fit(lowered) or self._bisect(most)
-        return fitting or self._spill(most)
+        limits = self.thrift.limits(best.assignment.nregs, self.limit) if self.thrift else (self.limit,)
+        for self.limit in limits:
+            if self._fits(best):
+                return best
+            if fitting := self._first_fit(lowered) or self._bisect(most):
+                return fitting
+        return self._spill(most)
 
     def _lowered(self, held: int) -> tuple[Function, int]:
         function = self.prepared.copy()

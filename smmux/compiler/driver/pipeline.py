@@ -151,7 +151,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         function.filename,
         code,
         uniforms,
-        max(assignment.nregs, 1),
+        _registers(assignment.nregs, options),
         assignment.npreds,
         function.shared_bytes,
         function.dynamic_bytes,
@@ -168,6 +168,13 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         outside=tuple(place for place, always in function.axes.items() if always),
         schedule=options.schedule,
     )
+
+
+def _registers(needed: int, options: Options) -> int:
+    """The registers of a thread, of which the code needs so many."""
+    if options.thrift and options.schedule == "list":
+        needed = options.thrift.counted(needed, options.max_registers)
+    return max(needed, 1)
 
 
 def _params(function: Function) -> tuple[ParamWord, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from smmux import _core
 from smmux.base.dimensions import MAX_BLOCKS
 from smmux.compiler.driver.compiling import compile
-from smmux.compiler.options import FEWEST_REGISTERS, Options
+from smmux.compiler.options import FEWEST_REGISTERS, Options, Thrift
 from smmux.compiler.program import Program
 from smmux.compiler.signature import Signature
 from smmux.compiler.unit import Unit
@@ -21,6 +21,10 @@ __all__ = ["Request", "split"]
 
 FIRST_WITH_FLOAT64 = 13
 """Compute capability from which machines have 64-bit floats (CUDA C Programming Guide [PG55], Table 12)."""
+
+WARP = 32
+WORD = 4
+"""Threads of a warp; bytes of a register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,9 @@ class Request:
                 (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
             )
             values["issue_interval"] = machine.issue_interval
+            if machine.list_registers:
+                step, words = max(machine.reg_unit // WARP, 1), machine.pointer_bytes // WORD
+                values["thrift"] = Thrift(machine.list_registers, step, machine.code_registers, words)
         return Options(**{**values, **self.options})
 
     def _most_registers(self, declared: int | None) -> int:

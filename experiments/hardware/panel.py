@@ -1,0 +1,265 @@
+"""Figure 11's last panel as a simulated card has it, beside the bars that were measured.
+
+    python -m experiments.hardware.panel --out results [--quick] [--through ptxas smmux] [--benchmarks NAME...]
+
+simulates the kernels of `multiplex_CARD.csv`, the Baseline, VTB and VTB_pipe of the benchmarks that shared memory
+limits, at the sizes and carve-outs of the measurement. They go through the vendor's compiler (`smmux.from_numba`, the
+same text as on the card, in the spelling that was fastest there) and through the compiler of this package. A gain is
+the time of the Baseline over that of a form, as measured. Printed are the bars, and of those with each compiler: how
+many gains and losses of more than 5 % have the right sign, the rank correlation with the measured ones, and the median
+and largest distance.
+
+Records are kept in OUT/panel.sqlite as soon as they are there, so that a run that was stopped goes on. The files are
+OUT/panel.csv, with a row per kernel and carve-out, and OUT/panel.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import smmux
+from experiments.common import measured, tables
+from experiments.common.card_sources import Source, load, multiplexed
+from experiments.common.preloading import BASELINE
+from experiments.common.speedups import LIMITED, SOME
+from experiments.common.variants import APPROACHES
+from smmux import gpus, multiplex
+from smmux.base import whole_files
+from smmux.benchmarks import get
+from smmux.plot import geometric_mean
+from smmux.sweep import Cache, Record, sweep
+
+THROUGH = ("ptxas", "smmux")
+COLUMNS = (
+    "benchmark", "variant", "spelling", "through", "carveout_kb", "taken_kb", "cycles", "time_us", "registers",
+    "residency", "instructions", "speedup", "measured_us", "measured",
+)  # fmt: skip
+FAR = 0.05
+"""Of gains and losses above that the sign has to be right."""
+
+
+def taken(gpu: gpus.Gpu, wanted_kb: int, held: int) -> int:
+    """The carve-out that the driver takes: the smallest that is as large as what is wanted, and holds a block."""
+    sizes = sorted(size for size, _ in gpu.carveouts)
+    return next(size for size in sizes if size >= wanted_kb and 1024 * size >= held)
+
+
+def source_of(name: str, variant: str, spelling: str, size: str) -> Source:
+    """The source that ran on the card."""
+    return next(s for s in multiplexed(name, size) if (s.variant, s.spelling) == (variant, spelling))
+
+
+def through_ptxas(name: str, variant: str, spelling: str, size: str) -> tuple[Any, Source, int]:
+    """The kernel as Numba and ptxas compile it, its launch, and the bytes of a block."""
+    import numba
+
+    source = source_of(name, variant, spelling, size)
+    types = tuple(
+        numba.typeof(np.array(value) if isinstance(value, np.ndarray) else value)
+        for value in source.problem.arguments()
+    )
+    kernel = smmux.from_numba(load(source.text, source.kernel), types)
+    return kernel, source, kernel.shared_bytes
+
+
+def through_smmux(name: str, variant: str, spelling: str, size: str) -> tuple[Any, Source, int]:
+    """The same of the kernel as this package compiles it."""
+    source, kernel = source_of(name, variant, spelling, size), get(name).kernel()
+    if variant != BASELINE:
+        virtual: Any = multiplex.FORMS[variant].function(kernel)
+        kernel = virtual.fitted(source.problem.grid, source.problem.block)
+    arguments = source.problem.arguments()
+    program = kernel.compile(arguments, gpus.COMPILED, grid=source.grid, block=source.block)
+    return kernel, source, program.shared_bytes + gpus.get(gpus.COMPILED).smem_reserved
+
+
+def simulate(
+    *, benchmark: str, variant: str, spelling: str, through: str, carveout_kb: int, size: str, gpu: str
+) -> Record:
+    """Run one kernel under one carve-out, its outputs checked."""
+    make = through_ptxas if through == "ptxas" else through_smmux
+    kernel, source, held = make(benchmark, variant, spelling, size)
+    machine = gpus.get(gpu)
+    kilobytes = taken(machine, carveout_kb, held)
+    arguments = tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in source.problem.arguments())
+    result = kernel.simulate(source.grid, source.block, arguments, gpu=machine, carveout=kilobytes)
+    source.problem.check(arguments)
+    return {
+        "taken_kb": kilobytes,
+        "cycles": result.cycles,
+        "time_us": round(result.time_us, 3),
+        "registers": result.program.nregs,
+        "residency": result.residency,
+        "instructions": result.instructions,
+    }
+
+
+def points(names: Sequence[str], through: Sequence[str], size: str, gpu: str) -> Iterator[Record]:
+    """What to simulate: of each form the spelling that was fastest on the card."""
+    rows = measured.load()
+    for way in through:
+        for name in names:
+            for kb in measured.carveouts(rows):
+                for variant in (BASELINE, *APPROACHES):
+                    here = [r for r in rows if (r["benchmark"], r["variant"], r["carveout_kb"]) == (name, variant, kb)]
+                    if here:
+                        best = min(here, key=lambda row: row["median_us"])
+                        yield {
+                            "benchmark": name, "variant": variant, "spelling": best["spelling"], "through": way,
+                            "carveout_kb": kb, "size": size, "gpu": gpu,
+                        }  # fmt: skip
+
+
+def with_measured(records: Sequence[Record]) -> list[Record]:
+    """The records with their speedups over the Baseline, and with what was measured."""
+    rows = measured.load()
+    base = {(r["benchmark"], r["through"], r["carveout_kb"]): r["time_us"] for r in records if r["variant"] == BASELINE}
+    result = []
+    for r in records:
+        card = min(
+            (m for m in rows if all(m[k] == r[k] for k in ("benchmark", "variant", "carveout_kb"))),
+            key=lambda row: row["median_us"],
+        )
+        speedup = base[r["benchmark"], r["through"], r["carveout_kb"]] / r["time_us"]
+        beside = {"measured_us": card["median_us"], "measured": card["speedup"]}
+        result.append({**r, "speedup": round(speedup, 4), **beside})
+    return result
+
+
+def agreement(records: Sequence[Record]) -> dict[str, Any]:
+    """How simulated speedups agree with the measured ones: signs of those beyond `FAR`, ranks, distances."""
+    ours, theirs = (np.array([r[key] for r in records]) for key in ("speedup", "measured"))
+    clear = np.abs(theirs - 1) > FAR
+    distance = np.abs(ours / theirs - 1)
+    return {
+        "bars": len(records),
+        "clear": int(clear.sum()),
+        "signs right": int((np.sign(ours - 1) == np.sign(theirs - 1))[clear].sum()),
+        "rank correlation": round(float(np.corrcoef(_ranks(ours), _ranks(theirs))[0, 1]), 3),
+        "median distance": round(float(np.median(distance)), 3),
+        "largest distance": round(float(distance.max()), 3),
+    }
+
+
+def _ranks(values: Any) -> Any:
+    """The place of each value among all; equal ones share theirs."""
+    below = (values[:, None] > values[None, :]).sum(axis=1)
+    return below + ((values[:, None] == values[None, :]).sum(axis=1) - 1) / 2
+
+
+def text(records: Sequence[Record]) -> str:
+    """The bars beside one another, times beside one another, and how they agree."""
+    forms = [r for r in records if r["variant"] != BASELINE]
+    ways = list(dict.fromkeys(r["through"] for r in records))
+
+    def value(key: str, name: str, variant: str, way: str, kb: int) -> Any:
+        found = (r[key] for r in records if (r["benchmark"], r["variant"], r["through"]) == (name, variant, way)
+                 and r["carveout_kb"] == kb)  # fmt: skip
+        return next(found, None)
+
+    places = list(dict.fromkeys((r["benchmark"], r["variant"]) for r in records))
+    kbs = sorted({r["carveout_kb"] for r in records})
+    parts = []
+    for what, mine, card in (("gain", "speedup", "measured"), ("us", "time_us", "measured_us")):
+        rows = []
+        for name, variant in places:
+            if what == "gain" and variant == BASELINE:
+                continue
+            cells: list[Any] = []
+            for kb in kbs:
+                cells.append(next((value(card, name, variant, way, kb) for way in ways), None))
+                cells += [value(mine, name, variant, way, kb) for way in ways]
+            rows.append((name, APPROACHES.get(variant, variant), *cells))
+        head = [f"{kb} kB {way}" for kb in kbs for way in ("card", *ways)]
+        parts.append(tables.table((what, "", *head), rows))
+    rows = []
+    for way in ways:
+        for kb in (*kbs, None):
+            some = [r for r in forms if r["through"] == way and kb in (None, r["carveout_kb"])]
+            if some:
+                found = agreement(some)
+                rows.append((way, "all" if kb is None else f"{kb} kB", *found.values()))
+    parts.append(tables.table(("through", "carve-out", *agreement(forms)), rows))
+    for way in ways:
+        ratio = [r["time_us"] / r["measured_us"] for r in records if r["through"] == way]
+        spread = float(np.exp(np.std(np.log(ratio))))
+        parts.append(
+            f"Times through {way}: {geometric_mean(ratio):.2f} of the card's in the mean, spread x{spread:.2f}."
+        )
+    return "\n\n".join(parts)
+
+
+def plot(records: Sequence[Record], axes: Any) -> None:
+    """Bars of what was measured, marks for what is predicted, a panel per carve-out."""
+    forms = [r for r in records if r["variant"] != BASELINE]
+    ways = list(dict.fromkeys(r["through"] for r in records))
+    for ax, kb in zip(axes, sorted({r["carveout_kb"] for r in forms}), strict=True):
+        here = [r for r in forms if r["carveout_kb"] == kb]
+        places = list(dict.fromkeys((r["benchmark"], r["variant"]) for r in here))
+        at = {place: i + LIMITED.index(place[0]) * 0.6 for i, place in enumerate(places)}
+        for i, approach in enumerate(APPROACHES):
+            bars = {at[r["benchmark"], r["variant"]]: r["measured"] for r in here if r["variant"] == approach}
+            if bars:
+                label = f"{APPROACHES[approach]}, measured"
+                ax.bar(list(bars), list(bars.values()), 0.9, color=f"C{i}", alpha=0.75, label=label)
+        for way, marker in zip(ways, "Dx", strict=False):
+            mine = [r for r in here if r["through"] == way]
+            x, y = [at[r["benchmark"], r["variant"]] for r in mine], [r["speedup"] for r in mine]
+            ax.plot(x, y, marker, color="black", markersize=4, label=f"simulated, through {way}")
+        names = list(dict.fromkeys(name for name, _ in places))
+        middle = [np.mean([at[place] for place in places if place[0] == name]) for name in names]
+        ax.set_xticks(middle, names)
+        ax.axhline(1, color="gray", linewidth=0.6)
+        ax.set_ylabel(f"speedup, {kb} kB")
+    axes[0].legend(fontsize=6, ncols=2)
+
+
+def write(records: Sequence[Record], out: Path) -> None:
+    """The table and the picture."""
+    with whole_files.replacing(out / "panel.csv") as (path,), path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(records)
+    import matplotlib.pyplot as plt
+
+    carveouts = len({r["carveout_kb"] for r in records})
+    figure, axes = plt.subplots(carveouts, 1, figsize=(5, 2.2 * carveouts), squeeze=False, layout="constrained")
+    plot(records, axes[:, 0])
+    with whole_files.replacing(out / "panel.png") as (path,):
+        figure.savefig(path, format="png", dpi=150)
+    plt.close(figure)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate, print, write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.hardware.panel",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help="small problems of some benchmarks: a test of the script")
+    parser.add_argument("--through", nargs="+", choices=THROUGH, default=THROUGH, help="whose compiler (both)")
+    parser.add_argument("--benchmarks", nargs="+", choices=LIMITED, metavar="NAME", help="which of them (all)")
+    parser.add_argument("--gpu", default=gpus.COMPILED, help="machine (%(default)s)")
+    parser.add_argument("--jobs", type=int, help="runs at a time")
+    options = parser.parse_args(argv)
+    names = options.benchmarks or (SOME if options.quick else LIMITED)
+    options.out.mkdir(parents=True, exist_ok=True)
+    todo = list(points(names, options.through, "quick" if options.quick else "default", options.gpu))
+    with Cache(options.out / "panel.sqlite") as cache:
+        records = with_measured(sweep(simulate, todo, jobs=options.jobs, description="panel", cache=cache))
+    write(records, options.out)
+    sys.stdout.write(text(records) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
