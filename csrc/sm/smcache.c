@@ -260,7 +260,8 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
 }
 
 /* Write what some lanes store to the sectors of their line that are valid. */
-static void update(struct sm_cache *c, const struct access *a, uint32_t lanes, uint32_t line) {
+NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t lanes,
+                            uint32_t line) {
     const uint32_t index = cache_find(&c->cache, line), inside = (1u << c->cache.line_shift) - 1,
                    words = a->width <= 4 ? 1 : a->width / 4;
     if (index == CACHE_NONE) return;
