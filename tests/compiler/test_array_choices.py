@@ -32,6 +32,8 @@ BODIES = {
     "slices": "if n > 2:\n    p = p[1:]\nelse:\n    p = p[2:5]\np[-1] += 5",
     "slices of two": "if n > 2:\n    p = p[1:4]\nelse:\n    p = q[2:]\np[0] += 5",
     "rows": "m = p.reshape((2, 3))\nrow = m[0]\nfor k in range(n):\n    row[1] += k\n    row = m[k % 2]\np = row",
+    "backwards": "m = p.reshape((2, 3))\nfor k in range(n):\n    if k % 2 == 0:\n"
+    "        row = m[k // 2 % 2, ::-1]\n    row[0] += k + 1",
     "conditional": "r = p if n > 2 else q\nr[3] = 8",
     "in a tuple": "pair = (p, q)\nfor k in range(n):\n    r = pair[0] if k % 2 == 0 else pair[1]\n    r[k] += 2",
     "function": "r = picked(p, q, n)\nr[2] = 77\nchanged(r, 3)",

@@ -78,7 +78,8 @@ def typed(f: Frame, name: str, value: Anything) -> Anything:
     if isinstance(value.dtype, Structure | Packed):
         return value
     shown = value.name if name.startswith(".") else name  # what a function returns has no name of its own
-    return replace(value, storage=Choice(variable, shown), which=Value(Kind.INT32))
+    offset = 0 if value.base is not None else value.offset  # as `conform` puts it
+    return replace(value, storage=Choice(variable, shown), which=Value(Kind.INT32), offset=offset)
 
 
 def conform(f: Frame, value: Anything, declared: Anything) -> Anything:
