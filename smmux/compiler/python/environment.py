@@ -23,7 +23,16 @@ from smmux.compiler.python.convert import (
     result,
 )
 from smmux.compiler.python.identity import describe, same, same_view
-from smmux.compiler.python.typed_values import Anything, ArrayRef, Choice, Static, Tuple, type_name
+from smmux.compiler.python.typed_values import (
+    Anything,
+    ArrayRef,
+    Choice,
+    Packed,
+    Static,
+    Structure,
+    Tuple,
+    type_name,
+)
 from smmux.compiler.python.versions import written
 from smmux.errors import CompileError
 
@@ -39,6 +48,8 @@ def read(f: Frame, node: ast.AST, name: str) -> Anything:
         return value
     value = f.ctx.env.get(f.key(name))
     if value is not None:
+        if f.loops and not f.source.transformed and _comes_and_goes(f, name, value):
+            again(f, [(f.source, name)])  # or an iteration would not find what an earlier one has assigned
         assignment.check(f, node, name)
         return value
     if name in f.errors or name in f.failed:
@@ -46,6 +57,13 @@ def read(f: Frame, node: ast.AST, name: str) -> Anything:
     if isinstance(f.types.get(name), ArrayRef):
         again(f, [(f.source, name)])  # one that is chosen while the kernel runs lives behind the loop that assigns it
     return assignment.missing(f, node, name)
+
+
+def _comes_and_goes(f: Frame, name: str, value: Anything) -> bool:
+    """Whether a name stands for one array, which some path has not assigned."""
+    if not isinstance(value, ArrayRef) or isinstance(value.storage, Choice):
+        return False
+    return not isinstance(value.dtype, Structure | Packed) and not assignment.state(f.ctx.env, f.key(name)).const
 
 
 def write(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
