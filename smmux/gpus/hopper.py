@@ -163,8 +163,8 @@ _MEMORY: dict[str, Value] = {
     "partition_hash": (1, "HOPPER; EST"),
     "rop_latency": (120, "EST"),
     "mem_pipeline": (132, "HOPPER; DER"),  # what is left of 287 clk for an L2 hit
-    # atomics.csv: one word takes 45 clk of the SMs for the 32 lanes of a warp, 108 for sums of floats, 5.8 and 7.6 for one
-    # lane; words of one line 24.
+    # atomics.csv: one word takes 45 clk of the SMs for the 32 lanes of a warp, 108 for sums of floats, 5.8 and 7.6 for
+    # one lane; words of one line 24.
     "atom_interval": (1, "HOPPER; FIT"),
     "atom_float": (3, "HOPPER; FIT"),
     "atom_base": (4, "HOPPER; FIT"),

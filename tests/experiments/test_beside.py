@@ -16,7 +16,8 @@ from tests.sass.conftest import needed
 def test_every_case_is_one_number_of_the_card() -> None:
     for case in CASES:
         found = [row for row in findings.rows("h100", case.probe) if case.matches(row)]
-        assert len({row[case.column] for row in found}) == 1, case
+        numbers = [float(row[case.column]) for row in found]  # one, or one that was measured twice
+        assert max(numbers) <= 1.01 * min(numbers), case
         assert float(found[0][case.column]) > 0
     assert len({(case.probe, case.what) for case in CASES}) == len(CASES)
 
