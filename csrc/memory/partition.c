@@ -5,7 +5,8 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
-#include "kernel/program.h"
+#include "memory/atomics.h"
+#include "memory/halves.h"
 
 /* What a DRAM completion means, in the tag: kind, slice, payload. */
 enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
@@ -16,17 +17,6 @@ enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
 static uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t payload) {
     assert(slice < PARTITION_MAX_SLICES && payload <= TAG_PAYLOAD);
     return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
-}
-
-/* What slices of two halves need: no more crosses over than they have asked for. */
-static bool init_halves(struct partition *p, const struct config *cfg) {
-    uint32_t room = 1;
-    while (room < 2 * 8 * cfg->l2_mshrs) room *= 2;
-    p->hop_mask = room - 1;
-    p->hops = malloc(room * sizeof *p->hops);
-    for (uint32_t s = 0; s < p->slices; s++)
-        p->slice[s].echo = calloc(cfg->l2_mshrs, sizeof *p->slice[s].echo);
-    return p->hops && p->slice[0].echo && p->slice[1].echo;
 }
 
 enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
@@ -66,7 +56,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         enum error e = p->cached ? l2_init(&slice->l2, cfg) : OK;
         if (e) return e;
     }
-    if (p->sides > 1 && !init_halves(p, cfg)) return ERROR_NO_MEMORY;
+    if (p->sides > 1 && !halves_init(p, cfg)) return ERROR_NO_MEMORY;
     /* Requests that bypass the L2 and the writes of atomics, or what the L2 keeps pending. */
     const uint32_t past = p->cached && !p->texture_only ? 0 : cfg->credits + port_extra(cfg);
     uint32_t capacity = 2 * cfg->sm_count * (past + preloads) +
@@ -239,21 +229,6 @@ static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t t
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* How many lanes address the place that most of them do: an atomic takes them one by one. */
-static uint32_t contention(const struct access *a, uint32_t lanes) {
-    uint32_t most = 0;
-    while (lanes) {
-        uint32_t addr = a->addr[bits_lowest(lanes)], same = 0;
-        for (uint32_t m = lanes; m; m &= m - 1)
-            if (a->addr[bits_lowest(m)] == addr) {
-                same++;
-                lanes &= ~(m & (0u - m));
-            }
-        most = same > most ? same : most;
-    }
-    return most;
-}
-
 /* Does a store write every byte of its segment? */
 static bool covers(const struct request *r) {
     return bits_count(r->lanes) * r->access->width >= r->bytes;
@@ -266,42 +241,6 @@ static uint32_t occupancy(const struct partition *p, const struct request *r) {
         r->kind == ACCESS_ATOM ? (p->atom_lane * bits_count(r->lanes) + 99) / 100 : 0;
     const uint32_t data = p->cached && !p->texture_only ? flits : 1;
     return lanes > data ? lanes : data;
-}
-
-static inline uint32_t first_lock(const struct request *r) { return r->addr >> ATOM_LOCK_SHIFT; }
-
-static inline uint32_t last_lock(const struct request *r) {
-    return (r->addr + r->bytes - 1u) >> ATOM_LOCK_SHIFT;
-}
-
-/* When the atomics before are done with the sectors of this one. */
-NOINLINE static uint64_t atom_unlocked(const struct slice *s, const struct request *r) {
-    uint64_t tick = 0;
-    for (uint32_t i = first_lock(r); i <= last_lock(r); i++)
-        if (s->unlocked[i % ATOM_LOCKS] > tick) tick = s->unlocked[i % ATOM_LOCKS];
-    return tick;
-}
-
-/* Lock the atomic's sectors; returns when it is done. */
-NOINLINE static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
-                                   uint64_t tick) {
-    const enum atom_op op = (enum atom_op)r->access->sub;
-    const bool sum = op == ATOM_ADD_F32 || op == ATOM_ADD_FTZ_F32;
-    const uint64_t each = sum && p->atom_float ? p->atom_float : p->atom_interval;
-    const uint64_t done = tick + p->atom_base + each * contention(r->access, r->lanes);
-    for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
-    p->stats.atomics++;
-    return done;
-}
-
-/* The slice of the other half keeps what this one drops, and drops what is written here. */
-NOINLINE static void tell_other_half(struct partition *p, uint32_t n, const struct request *r,
-                                     const struct l2_work *work) {
-    struct l2 *other = &p->slice[n ^ 1].l2;
-    if (work->dropped_sectors) l2_adopt(other, work->dropped, work->dropped_sectors);
-    if (access_carries_data(r->kind))
-        l2_forget(other, r->addr >> other->cache.line_shift,
-                  cache_sectors(&other->cache, r->addr, r->bytes));
 }
 
 /* Look a request up in the slice's L2, and start the accesses to DRAM that follow. */
@@ -324,7 +263,7 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
         dram_access(p, n, work.write[i].addr, work.write[i].bytes, true,
                     make_tag(TAG_WRITEBACK, n, 0), tick);
     if (work.fetch.bytes) fetch(p, n, &work, tick);
-    if (p->sides > 1) tell_other_half(p, n, &pool[node], &work);
+    if (p->sides > 1) halves_tell(p, n, &pool[node], &work);
     return answer;
 }
 
@@ -349,29 +288,6 @@ NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arriv
     slice_look(p, s, arrivals);
 }
 
-/* Read or write memory for a request. */
-static void perform(struct request *r) {
-    if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);
-}
-
-/* What a TPC does to one line takes place in its order, though its loads may overtake its stores on
- * their way to the other half: older ones there are performed at once, and answered in their time.
- */
-NOINLINE static void perform_older(struct partition *p, uint32_t n, const struct request *r) {
-    const struct xbar *x = p->xbar;
-    const struct slice *own = &p->slice[n], *other = &p->slice[n ^ 1];
-    const uint32_t shift = own->l2.cache.line_shift;
-    const uint64_t sent = r->tick - xbar_detour(x, r->tpc, own->number),
-                   detour = xbar_detour(x, r->tpc, other->number);
-    for (uint32_t i = other->requests->stream[r->tpc].head; i != XBAR_NONE; i = x->pool[i].next) {
-        struct request *q = &x->pool[i];
-        if (q->tick - detour >= sent) break;
-        if (q->performed || q->addr >> shift != r->addr >> shift) continue;
-        perform(q);
-        q->performed = true;
-    }
-}
-
 /* Let the next request of the slice leave the ROP: to the L2, or to DRAM. */
 static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arrivals,
                                 const bool halves) {
@@ -386,8 +302,8 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     uint32_t node = s->requests->stream[s->tpc].head;
     struct request *r = &x->pool[node];
     const bool atomic = r->kind == ACCESS_ATOM;
-    if (atomic && atom_unlocked(s, r) > tick) {
-        s->due = s->free = atom_unlocked(s, r);
+    if (atomic && atomics_unlocked(s, r) > tick) {
+        s->due = s->free = atomics_unlocked(s, r);
         if (p->preloads) slice_look(p, s, arrivals);
         return;
     }
@@ -408,9 +324,9 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     s->in_free = (arrived > s->in_free ? arrived : s->in_free) + input_clocks(p, r);
     p->stats.request_flits += r->flits;
     s->free = tick + occupancy(p, r);
-    const uint64_t done = atomic ? atom_lock(p, s, r, tick) : tick;
-    if (halves) perform_older(p, n, r);
-    if (!halves || !r->performed) perform(r);
+    const uint64_t done = atomic ? atomics_lock(p, s, r, tick) : tick;
+    if (halves) halves_perform_older(p, n, r);
+    if (!halves || !r->performed) request_perform(r);
     if (answer == L2_HIT) reply(p, s, node, done);
     slice_look(p, s, arrivals);
 }

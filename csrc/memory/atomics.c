@@ -1,0 +1,43 @@
+#include "memory/atomics.h"
+
+#include "base/bits.h"
+#include "kernel/program.h"
+
+/* How many lanes address the place that most of them do: an atomic takes them one by one. */
+static uint32_t contention(const struct access *a, uint32_t lanes) {
+    uint32_t most = 0;
+    while (lanes) {
+        uint32_t addr = a->addr[bits_lowest(lanes)], same = 0;
+        for (uint32_t m = lanes; m; m &= m - 1)
+            if (a->addr[bits_lowest(m)] == addr) {
+                same++;
+                lanes &= ~(m & (0u - m));
+            }
+        most = same > most ? same : most;
+    }
+    return most;
+}
+
+static inline uint32_t first_lock(const struct request *r) { return r->addr >> ATOM_LOCK_SHIFT; }
+
+static inline uint32_t last_lock(const struct request *r) {
+    return (r->addr + r->bytes - 1u) >> ATOM_LOCK_SHIFT;
+}
+
+uint64_t atomics_unlocked(const struct slice *s, const struct request *r) {
+    uint64_t tick = 0;
+    for (uint32_t i = first_lock(r); i <= last_lock(r); i++)
+        if (s->unlocked[i % ATOM_LOCKS] > tick) tick = s->unlocked[i % ATOM_LOCKS];
+    return tick;
+}
+
+uint64_t atomics_lock(struct partition *p, struct slice *s, const struct request *r,
+                      uint64_t tick) {
+    const enum atom_op op = (enum atom_op)r->access->sub;
+    const bool sum = op == ATOM_ADD_F32 || op == ATOM_ADD_FTZ_F32;
+    const uint64_t each = sum && p->atom_float ? p->atom_float : p->atom_interval;
+    const uint64_t done = tick + p->atom_base + each * contention(r->access, r->lanes);
+    for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
+    p->stats.atomics++;
+    return done;
+}

@@ -1,0 +1,23 @@
+/* What the slices of a partition have to do with each other where each is of another half of the
+ * chip. */
+#ifndef SMMUX_HALVES_H
+#define SMMUX_HALVES_H
+
+#include "memory/partition.h"
+
+/* What slices of two halves need: no more crosses over than they have asked for. */
+bool halves_init(struct partition *p, const struct config *cfg);
+/* The slice of the other half keeps what this one drops, and drops what is written here. */
+void halves_tell(struct partition *p, uint32_t n, const struct request *r,
+                 const struct l2_work *work);
+/* What a TPC does to one line takes place in its order, though its loads may overtake its stores on
+ * their way to the other half: older ones there are performed at once, and answered in their time.
+ */
+void halves_perform_older(struct partition *p, uint32_t n, const struct request *r);
+
+/* Read or write memory for a request. */
+static inline void request_perform(struct request *r) {
+    if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);
+}
+
+#endif
