@@ -93,10 +93,10 @@ def test_addresses_of_the_repository_are_pages_here() -> None:
 
 
 def test_every_parameter_and_policy_is_in_the_tables() -> None:
-    machines = made.machines()
-    for name in smmux.gpus.names():
+    machines, count = made.machines(), len((*smmux.gpus.names(), *smmux.gpus.compiled_names()))
+    for name in (*smmux.gpus.names(), *smmux.gpus.compiled_names()):
         assert f"\n## {name}\n" in f"\n{machines}\n"
-    assert all(machines.count(f"| `{name}` |") == len(smmux.gpus.names()) for name in smmux.gpus.PARAMETERS)
+    assert all(machines.count(f"| `{name}` |") == count for name in smmux.gpus.PARAMETERS)
     assert all(f"| `{key}` |" in made.sources() for key in smmux.gpus.TITLES)
 
 
