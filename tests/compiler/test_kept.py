@@ -163,6 +163,19 @@ def test_types_and_options_are_in_the_key(cache: Path) -> None:
     assert len(files(cache)) >= 7
 
 
+def test_launches_that_share_a_program_keep_it_once(cache: Path) -> None:
+    """Sizes of a wide class have one program in memory; other sizes of it do not go to the disk."""
+
+    @cuda.jit
+    def copied(a, n):
+        if cuda.grid(1) < n:
+            a[cuda.grid(1)] += 1
+
+    programs = [copied.compile((np.zeros(256, np.float32), np.int32(n)), gpu="GTX285") for n in (5, 70, 900)]
+    assert all(each is programs[0] for each in programs)
+    assert len(files(cache)) == 1
+
+
 class Point(tuple):
     """A class that another process may have otherwise."""
 

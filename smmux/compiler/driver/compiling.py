@@ -40,6 +40,10 @@ class _Cache(Generic[T]):
                         del self._kept[next(iter(self._kept))]
         return value
 
+    def peek(self, key: Hashable) -> T | None:
+        """The value of a key, if the cache has it."""
+        return self._kept.get(key)
+
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
@@ -93,7 +97,11 @@ def compile(unit: Unit, signature: Signature, options: Options) -> Program:
         suffices = fine == coarse or _suffices.get((front, coarse.facts), lambda: (not prepared(coarse).guarded,))[0]
         return made(coarse if suffices else fine)
 
-    return _chosen.get((kernel, coarse, fine), lambda: kept(unit, signature, coarse, fine, compiled))
+    def at_hand() -> Program | None:
+        enough = (fine == coarse,) if fine == coarse else _suffices.peek((front, coarse.facts))
+        return _programs.peek((kernel, coarse if enough[0] else fine)) if enough else None
+
+    return _chosen.get((kernel, coarse, fine), lambda: at_hand() or kept(unit, signature, coarse, fine, compiled))
 
 
 def clear_cache() -> None:

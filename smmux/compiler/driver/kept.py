@@ -94,8 +94,12 @@ def _key(unit: Unit, signature: Signature, coarse: Options, fine: Options) -> st
 
 @functools.cache
 def _compiler() -> str | None:
-    """What stands for the files of smmux and what they run on; None where one has changed since the process began."""
-    files = sorted(_files(PACKAGE))
+    """What stands for the files of smmux and what they run on; None where one has changed since the process began, or
+    nobody can tell."""
+    try:
+        files = sorted(_files(PACKAGE))
+    except OSError:  # an archive, or no right to look
+        return None
     if any(changed > BEGUN - MARGIN for _, _, changed in files):
         return None
     return repr((files, sys.version, sys.flags.optimize, np.__version__, platform.machine(), sys.byteorder))
