@@ -23,7 +23,7 @@ _SORTED = ("issued", "idle", "transactions", "passes")
 """Counters by which the lines of a source are listed again."""
 _GAP = 12
 """Lines without counters, if more than these are in a row, belong to something else."""
-_SOURCE = "margin:0;white-space:pre-wrap;min-width:18em"
+_SOURCE = "margin:0;white-space:pre-wrap;min-width:18em;padding-left:8ch;text-indent:-8ch"
 """Look of a source line: a long one is broken before a counter is cut off at the edge."""
 
 
