@@ -8,18 +8,24 @@ reference included. Two threads must give the same bits as one: cycles, counters
 `speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation, over the runs of at
 least three million warp instructions; `speedup_2_threads_all` is the mean over all runs. The summary is that of the
 first machine; those of all machines are in its `machines`.
+
+With --beside FILE the table says how many times as fast as another simulator each benchmark is on one host thread: a
+CSV with the columns simulator, benchmark and mwips, whose numbers someone has measured on the same host.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import hashlib
 import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,10 +104,30 @@ def digest(result: Result, arguments: Sequence[Any]) -> str:
     return bits.hexdigest()[:16]
 
 
-def run(quick: bool = False, jobs: int | None = None, gpu: Sequence[str] = (GPU,)) -> list[Record]:
+def measured_elsewhere(path: str) -> dict[str, Record]:
+    """The rates of a file by benchmark, for `argparse`: the simulator, and its million warp instructions per second."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = [(row["simulator"], row["benchmark"], float(row["mwips"])) for row in csv.DictReader(file)]
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        message = f"{path}: no rows of simulator, benchmark and mwips ({error})"
+        raise argparse.ArgumentTypeError(message) from None
+    unknown = {name for _, name, _ in rows} - set(benchmarks.names())
+    if unknown or not rows or not all(rate > 0 for _, _, rate in rows):
+        raise argparse.ArgumentTypeError(f"{path}: rates are above 0, of {', '.join(benchmarks.names())}")
+    return {name: {"other": simulator, "other_mwips": rate} for simulator, name, rate in rows}
+
+
+def run(
+    quick: bool = False,
+    jobs: int | None = None,
+    gpu: Sequence[str] = (GPU,),
+    beside: Mapping[str, Record] | None = None,
+) -> list[Record]:
     """Measure one at a time, whatever jobs says; with two host threads only where there are two processors.
 
-    gpu: names of machines. Raises AssertionError if two threads gave other bits than one.
+    gpu: names of machines. beside: rates of another simulator, as `measured_elsewhere` reads them. Raises
+    AssertionError if two threads gave other bits than one.
     """
     threads = (1, 2) if available_processors() > 1 else (1,)
     points = product(
@@ -111,7 +137,7 @@ def run(quick: bool = False, jobs: int | None = None, gpu: Sequence[str] = (GPU,
         records = sweep(measure, points, jobs=1, description="speed")
     different = [f"{r['benchmark']} on {r['gpu']}" for r in records if r["bits"] != _single(records, r)["bits"]]
     assert not different, f"two host threads change the result of {', '.join(different)}"
-    return records
+    return [{**r, **(beside or {}).get(r["benchmark"], {})} for r in records]
 
 
 def _single(records: Sequence[Record], record: Record) -> Record:
@@ -204,7 +230,19 @@ def table(records: Sequence[Record]) -> str:
         ]
         parts.append(tables.table((name, *heads), rows))
         parts.append("\n".join(f"{key}: {_shown(value)}" for key, value in _summary(own).items()))
+        parts += times_as_fast(own)
     return "\n\n".join(parts)
+
+
+def times_as_fast(records: Sequence[Record]) -> list[str]:
+    """A sentence for each other simulator that has rates: how many times as fast one host thread is here."""
+    single = [r for r in records if r["host_threads"] == 1 and "other" in r]
+    sentences = []
+    for other in dict.fromkeys(r["other"] for r in single):
+        times = {r["benchmark"]: r["mwips"] / r["other_mwips"] for r in single if r["other"] == other}
+        each = ", ".join(f"{name} {ratio:.0f}" for name, ratio in times.items())
+        sentences.append(f"times as fast as {other}: {each}; geometric mean {geometric_mean(times.values()):.0f}")
+    return sentences
 
 
 def _shown(value: Any) -> str:
@@ -229,7 +267,12 @@ EXPERIMENT = Experiment.of(
             "default": [GPU],
             "metavar": "NAME",
             "help": f"machines to simulate, of {', '.join(gpus.names())} ({GPU})",
-        }
+        },
+        "beside": {
+            "type": measured_elsewhere,
+            "metavar": "FILE",
+            "help": "rates of another simulator on this host: a CSV of simulator, benchmark, mwips",
+        },
     },
     figsize=(3.33, 2.0 * len(gpus.names())),
     drawable=lambda records, panel: panel < len(by_machine(records)),

@@ -95,3 +95,22 @@ def test_measures_in_a_process_of_its_own() -> None:
     assert found[0]["cycles"] != found[2]["cycles"]
     assert found[0]["seconds"] > 0
     assert found[0]["peak_memory_mb"] > 10
+
+
+def test_another_simulators_rates_stand_beside(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(run: Any, points: list[dict[str, Any]], **_: Any) -> list[dict[str, Any]]:
+        return [record(p["benchmark"], p["host_threads"], 1.0, gpu=p["gpu"]) for p in points]
+
+    monkeypatch.setattr(speed, "sweep", measured)
+    rates = tmp_path / "rates.csv"
+    rates.write_text("simulator,benchmark,mwips\nOther 1.0,MV,0.01\nOther 1.0,FFT,0.0025\n")
+    assert speed.main(["--out", str(tmp_path), "--beside", str(rates)]) == 0
+    assert "times as fast as Other 1.0: MV 100, FFT 400; geometric mean 200\n" in capsys.readouterr().out
+    for wrong in ("benchmark,mwips\nMV,1\n", "simulator,benchmark,mwips\nOther,MV,none\n", "",
+                  "simulator,benchmark,mwips\nOther,MV,0\n", "simulator,benchmark,mwips\nOther,XY,1\n"):  # fmt: skip
+        rates.write_text(wrong)
+        with pytest.raises(SystemExit):
+            speed.main(["--out", str(tmp_path), "--beside", str(rates)])
+        assert "rates.csv: " in capsys.readouterr().err
