@@ -24,7 +24,7 @@ from smmux.base import parsing
 from smmux.benchmarks import Problem
 from smmux.rewriting.listing import listing
 
-__all__ = ["FORMS", "Forms", "Size", "Source", "load", "ranged", "unsigned"]
+__all__ = ["FORMS", "MULTIPLEXED", "Forms", "Size", "Source", "load", "ranged", "unsigned"]
 
 Size = str | Mapping[str, float]
 

@@ -97,7 +97,7 @@ def simulate(
         "time_us": round(result.time_us, 3),
         "registers": result.program.nregs,
         "residency": result.residency,
-        "instructions": result.instructions,
+        "instructions": result.counters["instructions"],
     }
 
 
