@@ -48,3 +48,16 @@ def test_a_chain_takes_what_the_card_took(tmp_path: Path) -> None:
     case = next(case for case in CASES if case == Case("counted_chains", "LDS", (("form", "LDS"), ("stall", 2))))
     (compared,) = beside.simulate(bench, "counted_chains", [case])
     assert compared.error == pytest.approx(0, abs=0.01)
+
+
+def test_empty_kernels_take_what_a_profiler_counted(tmp_path: Path) -> None:
+    """Behind a flush of the caches, as a launch finds them here; each shape was run twice."""
+    needed("nvcc", "nvdisasm")
+    function = beside.SimulatedBench(tmp_path, gpus.get("H100")).module("blocks")["empty"]
+    shapes: dict[tuple[int, int], list[float]] = {}
+    for row in [row for row in findings.rows("h100", "empty_kernels") if row["cache_control"] == "all"][:16]:
+        shapes.setdefault((int(row["grid"]), int(row["block"])), []).append(float(row["sm__cycles_elapsed.max"]))
+    assert len(shapes) == 8
+    for (grid, block), counted in shapes.items():
+        function(grid, block)
+        assert function.card.last.cycles == pytest.approx(np.mean(counted), rel=0.1), (grid, block)
