@@ -138,11 +138,13 @@ def agreement(records: Sequence[Record]) -> dict[str, Any]:
     ours, theirs = (np.array([r[key] for r in records]) for key in ("speedup", "measured"))
     clear = np.abs(theirs - 1) > FAR
     distance = np.abs(ours / theirs - 1)
+    a, b = _ranks(ours), _ranks(theirs)
+    correlation = round(float(np.corrcoef(a, b)[0, 1]), 3) if np.ptp(a) and np.ptp(b) else None
     return {
         "bars": len(records),
         "clear": int(clear.sum()),
         "signs right": int((np.sign(ours - 1) == np.sign(theirs - 1))[clear].sum()),
-        "rank correlation": round(float(np.corrcoef(_ranks(ours), _ranks(theirs))[0, 1]), 3),
+        "rank correlation": correlation,
         "median distance": round(float(np.median(distance)), 3),
         "largest distance": round(float(distance.max()), 3),
     }

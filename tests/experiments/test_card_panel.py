@@ -38,6 +38,7 @@ def test_agreement_of_what_agrees_and_of_what_is_upside_down() -> None:
     assert (same["clear"], same["signs right"], same["rank correlation"], same["largest distance"]) == (4, 4, 1, 0)
     opposite = panel.agreement([{"speedup": 1 / gain, "measured": gain} for gain in gains])
     assert (opposite["signs right"], opposite["rank correlation"]) == (0, -1)
+    assert panel.agreement([{"speedup": 1.1, "measured": 1.2}] * 2)["rank correlation"] is None  # all of one rank
     assert opposite["largest distance"] == round(max(abs(1 / gain**2 - 1) for gain in gains), 3)
 
 
