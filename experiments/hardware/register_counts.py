@@ -43,7 +43,7 @@ COLUMNS = (
     "suite", "kernel", "threads", "shared_bytes", "registers", "ptxas", "blocks", "ptxas_blocks", "instructions",
     "ptxas_instructions",
 )  # fmt: skip
-CAPABILITY = 228
+CARVEOUT = 228
 """Carve-out in kB under which blocks are counted: the one that leaves most of them to registers."""
 
 
@@ -118,7 +118,7 @@ def compared(case: Case) -> Mapping[str, Any]:
         load(listing(case.kernel.definition), case.kernel.__name__), tuple(map(numba.typeof, args))
     )
     ours = case.kernel.compile(case.args, gpu, grid=case.grid, block=block)
-    threads, largest = math.prod(block), gpu.with_carveout(CAPABILITY)
+    threads, largest = math.prod(block), gpu.with_carveout(CARVEOUT)
 
     def blocks(registers: int) -> int:
         return models.occupancy(threads, registers, ours.shared_bytes, largest).blocks
