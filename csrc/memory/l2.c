@@ -234,9 +234,8 @@ void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors) {
 
 void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors) {
     const uint32_t i = cache_find(&l->cache, line);
-    if (i == CACHE_NONE) return;
-    if (l->cache.lines[i].mshr == CACHE_NO_MSHR) cache_drop(&l->cache, line, sectors);
-    else l->cache.lines[i].valid &= (uint8_t)~sectors;
+    if (i == CACHE_NONE || l->cache.lines[i].mshr != CACHE_NO_MSHR) return;
+    cache_drop(&l->cache, line, sectors);
 }
 
 uint32_t l2_fill(struct l2 *l, struct request *pool, uint32_t mshr, uint32_t sectors) {

@@ -78,7 +78,8 @@ bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors);
 uint32_t l2_awaits(const struct l2 *l, uint32_t line, uint32_t sectors);
 /* Take a clean line from elsewhere, if that costs no dirty one. */
 void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors);
-/* Sectors of a line are out of date. */
+/* Sectors of a line are out of date. One with a fetch under way keeps them, since requests wait
+ * that count on those it has; values are those of memory all the same. */
 void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors);
 
 /* The fetched sectors of an MSHR are back: unlink the requests that are now complete and

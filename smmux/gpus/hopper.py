@@ -164,11 +164,12 @@ _MEMORY: dict[str, Value] = {
     "rop_latency": (120, "EST"),
     "mem_pipeline": (132, "HOPPER; DER"),  # what is left of 287 clk for an L2 hit
     # atomics.csv: one word takes 45 clk of the SMs for the 32 lanes of a warp, 108 for sums of floats, 5.8 and 7.6 for
-    # one lane; words of one line 24.
+    # one lane. atom_lane has the least mean error over its cases: two lines of 16 words take 10 in turn from one SM, 12 each
+    # from all (a partition of the card has more ways than this one has).
     "atom_interval": (1, "HOPPER; FIT"),
     "atom_float": (3, "HOPPER; FIT"),
     "atom_base": (4, "HOPPER; FIT"),
-    "atom_lane": (65, "HOPPER; FIT"),
+    "atom_lane": (50, "HOPPER; FIT"),
     "l2_slices": (2, "HOPPER"),
     "l2_sides": (2, "HOPPER"),
     "side_latency": (95, "HOPPER; FIT"),  # atomics in the far half take 193 clk of the SMs more, loads from there 242
