@@ -2,7 +2,7 @@
 
     python -m tests.sass.mutations --count 1000000 [--seed 1] [--processes 2] [--seconds 900]
 
-What one of them does is said in `test_mutations` and `test_damage`. With a core that has the sanitizers (SMMUX_SANITIZE)
+What each does is said in `test_mutations` and `test_damage`. With a core that has the sanitizers (SMMUX_SANITIZE)
 a report of theirs ends the process, which is told with its seed; so is one that takes more than a minute for a batch.
 """
 

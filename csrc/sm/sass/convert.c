@@ -23,15 +23,12 @@ static inline double wide_source(const uint32_t *row, int lane, struct take t) {
     return bits_to_f64((uint64_t)taken(row[lane + 32], t) << 32 | row[lane]);
 }
 
-/* A result narrower than 64 bits, clamped to what the type holds; of a double that is NaN the
- * highest bit of the type alone. */
-static uint32_t clamped(const struct uop *u, double value, bool wide) {
+/* A result narrower than 64 bits, clamped to what the type holds; of NaN the highest bit of the
+ * type alone, or nothing with .NTZ. */
+static uint32_t clamped(const struct uop *u, double value) {
     const uint32_t is_unsigned = sass_mod(u, 16, 1), width = sass_mod(u, 17, 3);
     const int bits = width == 1 ? 16 : width == 2 ? 8 : 32;
-    if (value != value) {
-        const uint32_t highest = 1u << (bits - 1);
-        return !wide ? 0 : is_unsigned ? highest : ~highest + 1;
-    }
+    if (value != value) return sass_mod(u, 12, 1) ? 0 : 1u << (bits - 1);
     const double most = power_of_two(is_unsigned ? bits : bits - 1) - 1,
                  least = is_unsigned ? 0 : -power_of_two(bits - 1);
     const double kept = value > most ? most : value < least ? least : value;
@@ -55,7 +52,7 @@ SASS_FN(F2I) {
     const uint32_t ftz = sass_mod(u, 9, 1);
     for (int lane = 0; lane < 32; lane++) {
         const double value = integral(narrow_source(u, ra, lane, a, ftz), mode);
-        d[lane] = SASS_KEEP(d[lane], clamped(u, value, false));
+        d[lane] = SASS_KEEP(d[lane], clamped(u, value));
     }
 }
 
@@ -65,7 +62,7 @@ SASS_FN(F2I_32_64) {
     const struct take a = TAKE(A);
     for (int lane = 0; lane < 32; lane++) {
         const double value = integral(wide_source(ra, lane, a), mode);
-        d[lane] = SASS_KEEP(d[lane], clamped(u, value, true));
+        d[lane] = SASS_KEEP(d[lane], clamped(u, value));
     }
 }
 
@@ -116,7 +113,7 @@ SASS_FN(FRND_64) {
     for (int lane = 0; lane < 32; lane++) {
         const double value = wide_source(ra, lane, a);
         KEEP_PAIR(value == value ? f64_to_bits(integral(value, mode))
-                                 : f64_to_bits(value) | 1ull << 51);
+                                 : (uint64_t)ra[lane + 32] << 32 | ra[lane] | 1ull << 51);
     }
 }
 
@@ -201,7 +198,7 @@ SASS_FN(F2F_32_64) {
     const uint32_t ftz = sass_mod(u, 9, 1);
     for (int lane = 0; lane < 32; lane++) {
         const double value = wide_source(ra, lane, a);
-        const uint64_t bits = f64_to_bits(value);
+        const uint64_t bits = (uint64_t)ra[lane + 32] << 32 | ra[lane]; /* a NaN keeps its sign */
         const uint32_t nan = (uint32_t)(bits >> 32 & 0x80000000u) | 0x7fc00000u |
                              ((uint32_t)(bits >> 29) & 0x3fffffu);
         const uint32_t number = narrow_result(u, value, mode, ftz);
@@ -215,7 +212,7 @@ SASS_FN(F2F_64_32) {
     const uint32_t ftz = sass_mod(u, 9, 1);
     for (int lane = 0; lane < 32; lane++) {
         const double value = narrow_source(u, ra, lane, a, ftz);
-        const uint32_t bits = taken(ra[lane], a);
+        const uint32_t bits = ra[lane]; /* a NaN keeps its sign */
         const uint64_t nan = (uint64_t)(bits & 0x80000000u) << 32 | 0x7ff8000000000000ull |
                              (uint64_t)(bits & 0x3fffffu) << 29;
         KEEP_PAIR(value == value ? f64_to_bits(value) : nan);
