@@ -14,8 +14,8 @@ import pytest
 from tests.sass.single import instruction, run_lanes
 from tests.sass.vectors import card, flags_of, sources
 
-FAMILIES = ("FADD", "FMUL", "FFMA", "FMNMX", "FSEL", "FSETP", "F2I", "F2F", "FRND", "F2FP", "I2F", "I2FP", "DADD", "DMUL",
-            "DFMA", "DSETP", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "HSET2", "HSETP2", "MUFU")  # fmt: skip
+FAMILIES = ("FADD", "FMUL", "FFMA", "FMNMX", "FSEL", "FSETP", "F2I", "F2F", "FRND", "F2FP", "I2F", "I2FP", "DADD",
+            "DMUL", "DFMA", "DSETP", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "HSET2", "HSETP2", "MUFU")  # fmt: skip
 OTHERWISE = ("MUFU.TANH", "DSETP.MAX", "F2FP.E4M3.F32.PACK_AB_MERGE_C", "F2FP.E5M2.F32.PACK_AB_MERGE_C")
 """TANH has an error; of the others compilers use none: a maximum's predicates, bytes that do not stay finite."""
 
