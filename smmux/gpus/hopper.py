@@ -164,8 +164,8 @@ _MEMORY: dict[str, Value] = {
     "rop_latency": (120, "EST"),
     "mem_pipeline": (132, "HOPPER; DER"),  # what is left of 287 clk for an L2 hit
     # atomics.csv: one word takes 45 clk of the SMs for the 32 lanes of a warp, 108 for sums of floats, 5.8 and 7.6 for
-    # one lane. atom_lane has the least mean error over its cases: two lines of 16 words take 10 in turn from one SM, 12 each
-    # from all (a partition of the card has more ways than this one has).
+    # one lane. atom_lane has the least mean error over its cases: two lines of 16 words take 10 in turn from one SM, 12
+    # each from all (a partition of the card has more ways than this one has).
     "atom_interval": (1, "HOPPER; FIT"),
     "atom_float": (3, "HOPPER; FIT"),
     "atom_base": (4, "HOPPER; FIT"),
