@@ -105,13 +105,15 @@ NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uo
 
 /* Do what few operations need; false for a division by zero. */
 NOINLINE static bool issue_needs(struct sm *sm, uint32_t warp, const struct uop *u,
-                                 const struct lanes *lanes, uint32_t active, uint64_t t) {
+                                 const struct lanes *lanes, uint32_t active, uint64_t t,
+                                 bool obedient) {
     struct warp *w = &sm->warps[warp];
     uint32_t lane;
     if ((u->needs & NEED_DIVISOR) && divides_by_zero(u, lanes, active, &lane)) {
         sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
         return false;
     }
+    if (obedient) return true;
     if (u->needs & NEED_HIGH) {
         w->ready[u->dh] = t + u->latency;
         w->producer[u->dh] = WAIT_ALU;
@@ -125,13 +127,13 @@ NOINLINE static bool issue_needs(struct sm *sm, uint32_t warp, const struct uop 
 }
 
 static ALWAYS_INLINE bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u,
-                                    uint32_t active, uint64_t t) {
+                                    uint32_t active, uint64_t t, const bool obedient) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    if (u->needs && !issue_needs(sm, warp, u, &lanes, active, t)) return false;
+    if (u->needs && !issue_needs(sm, warp, u, &lanes, active, t, obedient)) return false;
     assert(exec_table[u->op]);
     if (active) exec_table[u->op](u, &lanes, active);
-    if (u->dst_count) {
+    if (u->dst_count && !obedient) { /* else control bits say when to read it */
         w->ready[u->dst] = t + u->latency;
         w->producer[u->dst] = u->path == PATH_LANES ? WAIT_SHARED : WAIT_ALU;
     }
@@ -172,7 +174,8 @@ NOINLINE static void keep_slot(struct sm *sm, const struct subcore *s, uint64_t 
 
 /* Issue the warp's next instruction; false if it has to wait after all, for credits, or faulted. */
 static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t,
-                                const bool observed, const bool sfu_slots, const bool special) {
+                                const bool observed, const bool sfu_slots, const bool special,
+                                const bool obedient) {
     const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
     const struct uop *u = &sm->m->program->code[pc];
@@ -190,7 +193,7 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t
     count_issue(sm, active);
     if (observed) note_issue(sm, warp, pc, active, mask);
     if (u->path == PATH_CONTROL) return issue_control(sm, warp, u, active, t);
-    return issue_alu(sm, warp, u, active, t);
+    return issue_alu(sm, warp, u, active, t, obedient);
 }
 
 /* A scheduler takes units that others share. Those whose choice wants one of them must choose
@@ -218,7 +221,7 @@ static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
 /* Let the warp issue another instruction at the same time. */
 NOINLINE static void issue_second(struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t,
                                   bool observed, bool sfu_slots) {
-    if (issue(sm, s, warp, t, observed, sfu_slots, true)) sm->count.dual_issued++;
+    if (issue(sm, s, warp, t, observed, sfu_slots, true, false)) sm->count.dual_issued++;
 }
 
 static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed,
@@ -235,14 +238,14 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     if (sfu_slots && c.t > paid) sm->paid = c.t;
     s->slot = c.t;
     const uint32_t late = obedient ? obey_issue(sm, s, c.warp, c.t) : 0;
-    if (issue(sm, s, c.warp, c.t, observed, sfu_slots, special)) {
+    if (issue(sm, s, c.warp, c.t, observed, sfu_slots, special, obedient)) {
         s->slot = c.t + (cfg->issue_interval >> sfu_slots) + late;
         if (obedient) sm->count.idle_unit += late;
         s->last = c.warp;
         if (sfu_slots) spend(sm, s->slot);
         else sm->count.issue_cycles += cfg->issue_interval;
         if (sm->policy->issued) sm->policy->issued(sm, s);
-        if (special && cfg->issue_width > 1 && sched_can_issue(sm, s, c.warp, c.t) &&
+        if (special && !obedient && cfg->issue_width > 1 && sched_can_issue(sm, s, c.warp, c.t) &&
             sm->fault.code == OK)
             issue_second(sm, s, c.warp, c.t, observed, sfu_slots);
     }

@@ -14,6 +14,7 @@ import pytest
 
 import smmux
 from smmux.__main__ import main
+from smmux.base.cache_folder import cache_folder
 from smmux.compiler.sass import code_cache as cache, tools
 from smmux.compiler.sass.lowering.kernel import lower_kernel
 from smmux.modules.module import Module
@@ -265,7 +266,10 @@ def test_damage_of_the_cache_is_a_miss(monkeypatch: pytest.MonkeyPatch, tmp_path
         assert cache.fetch(key) is None
     path.write_bytes(whole)
     other = cache.key_of("some", b"parts", 8)
-    path.rename(cache._path(other)) if cache._path(other).parent.is_dir() else None
+    elsewhere = cache._path(other)
+    assert elsewhere is not None
+    if elsewhere.parent.is_dir():
+        path.rename(elsewhere)
     assert cache.fetch(other) is None
 
 
@@ -280,9 +284,13 @@ def test_a_cache_that_cannot_be_written_is_none(monkeypatch: pytest.MonkeyPatch,
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     monkeypatch.setenv("SMMUX_CACHE", "/own")
-    assert cache.cache_folder() == Path("/own")
+    assert cache_folder() == Path("/own")
     monkeypatch.delenv("SMMUX_CACHE")
-    assert cache.cache_folder() == Path("/somewhere/smmux")
+    assert cache_folder() == Path("/somewhere/smmux")
+    monkeypatch.setenv("SMMUX_CACHE", "0")
+    assert cache_folder() is None
+    cache.keep(cache.key_of(1), b"result")
+    assert cache.fetch(cache.key_of(1)) is None
 
 
 def test_keys_tell_parts_apart() -> None:

@@ -83,7 +83,7 @@ static uint32_t operand_predicate(const struct uop *u, const struct warp *w) {
 /* Go on as arithmetic does: what it has written is there after its latency. */
 static void advance(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
     struct warp *w = &sm->warps[warp];
-    for (uint32_t i = 0; i < u->dst_count; i++) {
+    for (uint32_t i = 0; i < u->dst_count && !sm->m->program->control; i++) {
         w->ready[u->dst + i] = t + u->latency;
         w->producer[u->dst + i] = WAIT_ALU;
     }

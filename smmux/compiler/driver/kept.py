@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from smmux.base.began import BEGUN
+from smmux.base.cache_folder import cache_folder
 from smmux.base.whole_files import write_bytes
 from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
@@ -49,16 +50,8 @@ NOT_KEPT = ("pack", "printer", "instructions", "sources", "places")
 
 def folder() -> Path | None:
     """Where programs are kept; None for nowhere."""
-    named = os.environ.get("SMMUX_CACHE", "")
-    if named == "0" or os.environ.get("SMMUX_CHECK"):
-        return None
-    if named:
-        return Path(named) / "programs"
-    home = Path("~").expanduser()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "smmux" / "programs"
-    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (given if given.is_absolute() else home / ".cache") / "smmux" / "programs"
+    place = cache_folder()
+    return None if place is None or os.environ.get("SMMUX_CHECK") else place / "programs"
 
 
 def kept(unit: Unit, signature: Signature, coarse: Options, fine: Options, make: Callable[[], Program]) -> Program:

@@ -5,30 +5,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import sys
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from smmux.base.cache_folder import cache_folder
 from smmux.base.files_read import note_file
 from smmux.base.whole_files import write_bytes
 from smmux.errors import ConfigError
 
-__all__ = ["cache_folder", "fetch", "fetch_unless_changed", "keep", "keep_with_files", "key_of"]
+__all__ = ["fetch", "fetch_unless_changed", "keep", "keep_with_files", "key_of"]
 
 CHECKSUM_BYTES = 32
 MOST_BYTES = 1 << 30
 """Bytes of a result, unpacked."""
-
-
-def cache_folder() -> Path:
-    """Where results are kept: `SMMUX_CACHE`, or `smmux` in the platform's folder for caches."""
-    if chosen := os.environ.get("SMMUX_CACHE"):
-        return Path(chosen)
-    if base := os.environ.get("XDG_CACHE_HOME"):
-        return Path(base) / "smmux"
-    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "smmux"
 
 
 def key_of(*parts: object) -> str:
@@ -42,8 +32,10 @@ def key_of(*parts: object) -> str:
 
 def fetch(key: str) -> bytes | None:
     """A result, or None."""
+    if (path := _path(key)) is None:
+        return None
     try:
-        content = _path(key).read_bytes()
+        content = path.read_bytes()
     except OSError:
         return None
     checksum, packed = content[:CHECKSUM_BYTES], content[CHECKSUM_BYTES:]
@@ -57,8 +49,9 @@ def fetch(key: str) -> bytes | None:
 
 def keep(key: str, result: bytes) -> None:
     """Keep a result, where there is a place for it."""
+    if (path := _path(key)) is None:
+        return
     packed = zlib.compress(result, 1)
-    path = _path(key)
     with contextlib.suppress(OSError, ConfigError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, hashlib.sha256(key.encode() + packed).digest() + packed)
@@ -102,5 +95,6 @@ def _digest(name: str) -> str:
     return hashlib.sha256(Path(name).read_bytes()).hexdigest()
 
 
-def _path(key: str) -> Path:
-    return cache_folder() / "code" / key[:2] / key
+def _path(key: str) -> Path | None:
+    folder = cache_folder()
+    return folder and folder / "code" / key[:2] / key
