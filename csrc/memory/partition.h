@@ -74,10 +74,11 @@ struct partition {
     struct dram dram;
     uint64_t done;    /* tick of the oldest completion; XBAR_NEVER: none known */
     struct hop *hops; /* a ring, in order of time: all take as long */
-    uint32_t hop_first, hop_end, hop_mask;
-    uint64_t hop_due;         /* tick of the first; XBAR_NEVER: none is under way */
-    uint32_t sides, crossing; /* halves; ticks there and back */
+    uint64_t hop_due; /* tick of the first; XBAR_NEVER: none is under way */
     struct clock_ratio to_dram, to_icnt;
+    struct partition_stats stats;
+    uint32_t hop_first, hop_end, hop_mask;
+    uint32_t sides, crossing; /* halves; ticks there and back */
     uint32_t slices, rop_latency, dram_latency, dram_return;
     uint32_t atom_interval, atom_float, atom_base, atom_lane;
     uint32_t burst_shift, write_shift;
@@ -85,7 +86,6 @@ struct partition {
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */
     bool cached, texture_only;
     bool preloads, preload_lookup; /* there may be any; they look the L2 up */
-    struct partition_stats stats;
 };
 
 /* Set up partition n, for so many preloads of an SM under way. */
