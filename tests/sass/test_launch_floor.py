@@ -18,9 +18,9 @@ def test_a_launch_costs_its_start(floor: int) -> None:
     assert cycles(1, launch_start=floor) - cycles(1, launch_start=0) == floor
 
 
-def test_a_chip_starts_one_block_after_the_other() -> None:
-    """Blocks that both of two SMs take at once come half as fast where the chip starts one in so many clocks."""
-    quick = {"launch_start": 0, "dispatch_interval": 1}
+def test_a_chip_takes_note_of_the_ends_of_blocks_one_after_the_other() -> None:
+    """Eight blocks that end at once are seven times apart where that takes so many clocks."""
+    quick = {"launch_start": 0, "dispatch_interval": 1, "dispatch_warp": 0}
     at_once, apart = cycles(8, dispatch_chip=0, **quick), cycles(8, dispatch_chip=300_000, **quick)
     assert apart - at_once == pytest.approx(7 * 300, abs=20)
     assert cycles(8, dispatch_chip=1, **quick) == at_once
