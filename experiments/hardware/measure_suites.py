@@ -12,6 +12,7 @@ import argparse
 import csv
 import datetime
 import hashlib
+import io
 import json
 import multiprocessing
 import pickle
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from experiments.suites import SIZES, SUITES, WORKLOADS, Launch, Workload
+from smmux.base import whole_files
 
 from .hopper.cuda_driver import Card
 
@@ -159,10 +161,11 @@ def profile(
 def written(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """A table of all that rows have."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    whole_files.write_text(path, file.getvalue())
 
 
 def output_of(*command: str) -> str:
@@ -268,7 +271,7 @@ def main() -> int:
     about["nvidia_smi after"] = output_of(
         "nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,temperature.gpu", "--format=csv,noheader", "-i", "0"
     )
-    (options.out / f"{options.name}.json").write_text(json.dumps(about, indent=1) + "\n")
+    whole_files.write_text(options.out / f"{options.name}.json", json.dumps(about, indent=1) + "\n")
     return 0
 
 

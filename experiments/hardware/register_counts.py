@@ -32,6 +32,7 @@ from experiments import programs
 from experiments.common.card_sources import MULTIPLEXED, load
 from experiments.common.speedups import LIMITED
 from smmux import benchmarks, gpus, models
+from smmux.base import whole_files
 from smmux.base.dimensions import dim3
 from smmux.kernel import Kernel
 from smmux.language.textures import Texture
@@ -145,6 +146,15 @@ def read(path: Path) -> list[dict[str, Any]]:
         return [{k: v if k in COLUMNS[:2] else int(v) for k, v in row.items()} for row in csv.DictReader(file)]
 
 
+def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows, all that there are by now."""
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    whole_files.write_text(path, file.getvalue())
+
+
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     """By suite and in all: kernels, mean absolute and mean error of the logarithms, as many blocks, instructions."""
     lines = [f"{'':12} kernels  |log|    log  same blocks  instructions"]
@@ -173,20 +183,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     files = options.files or sorted((*TESTS.glob("public/*.py"), *TESTS.glob("examples/*.py")))
     rows = read(options.out / NAME)
     known = {(row["suite"], row["kernel"]) for row in rows}
-    with (options.out / NAME).open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if not rows:
-            writer.writeheader()
-        for case in (*of_benchmarks(), *of_programs(), *(case for path in files for case in of_file(path))):
-            if options.only not in case.name or (case.suite, case.name) in known:
-                continue
-            try:
-                rows.append(dict(compared(case)))
-            except smmux.Error as refusal:
-                sys.stdout.write(f"{case.suite} {case.name}: {refusal}\n")
-                continue
-            writer.writerow(rows[-1])
-            file.flush()
+    for case in (*of_benchmarks(), *of_programs(), *(case for path in files for case in of_file(path))):
+        if options.only not in case.name or (case.suite, case.name) in known:
+            continue
+        try:
+            rows.append(dict(compared(case)))
+        except smmux.Error as refusal:
+            sys.stdout.write(f"{case.suite} {case.name}: {refusal}\n")
+            continue
+        write(options.out / NAME, rows)
     sys.stdout.write(summary(rows) + "\n")
     return 0
 

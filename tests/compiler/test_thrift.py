@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -29,10 +30,11 @@ def test_the_first_limit_without_local_memory_counts(seed: int, length: int, dep
     most = under(255)
     assert most
     limits = [*range(free, most.nregs, step), 255]
-    expected = next(program for limit in limits for program in [under(limit)] if program and not program.local_bytes)
+    fitting = [program for limit in limits for program in [under(limit)] if program and not program.local_bytes]
     thrifty = compile_prepared(prepared, Options(schedule="list", thrift=Thrift(free, step)))
-    assert (thrifty.nregs, thrifty.local_bytes) == (expected.nregs, 0)
-    assert (thrifty.code == expected.code).all()
+    assert thrifty.local_bytes == 0
+    first = next(n for n, program in enumerate(fitting) if np.array_equal(program.code, thrifty.code))
+    assert first <= 1  # a limit may be passed over under which values fit only because they are computed anew
     source = compile_prepared(prepared, Options(schedule="source", thrift=Thrift(free, step, 9, 2)))
     assert source.nregs == compile_prepared(prepared, Options()).nregs  # no scheduler, no thrift
 
