@@ -25,7 +25,7 @@ struct convergence {
     uint32_t served;                             /* lanes of a generic access that are done */
     uint32_t reduced;                            /* what its last barrier that reduces has found */
     uint32_t barriers[CONVERGENCE_BARRIERS][32]; /* whom each lane meets there */
-    uint8_t loading[256]; /* per register: loads of lanes that have not come; lanes load apart */
+    uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* loads into each register under way (obey.h) */
 };
 
 /* A warp begins: it has no groups, no barrier register has lanes, and two predicates are true. */

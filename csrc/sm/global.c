@@ -7,8 +7,8 @@
 #include "base/hints.h"
 #include "kernel/sass.h"
 #include "sm/check.h"
-#include "sm/converge.h"
 #include "sm/lsu.h"
+#include "sm/obey.h"
 #include "sm/pipe.h"
 #include "sm/preload.h"
 #include "sm/record.h"
@@ -263,9 +263,7 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
     op->w->accesses_pending++;
     sm->blocks[op->w->block].accesses_pending++;
     if (op->u->dst_count) op->w->loads_pending++;
-    if (sm->m->program->control)
-        for (uint32_t i = 0; i < op->u->dst_count; i++)
-            op->w->own->loading[op->u->data[i] & 255u]++;
+    obey_load(sm, op->w, op->u->data, op->u->dst_count);
     lsu_set_ready(op, READY_PENDING, a->kind == ACCESS_FETCH ? WAIT_SHARED : WAIT_GLOBAL);
 }
 
@@ -273,12 +271,10 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
  * have gone through the pipeline. */
 static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
-    const bool counted = sm->m->program->control;
     const bool constant = a->kind == ACCESS_FETCH;
     if (constant) t += a->data[0][0];
     for (uint32_t i = 0; i < 4 && a->dst[i] != OPERAND_NONE; i++) {
-        if (counted && w->own->loading[a->dst[i] & 255u])
-            continue; /* other lanes wait for theirs */
+        if (obey_loads(sm, w, a->dst[i])) continue;
         w->ready[a->dst[i]] = t;
         w->producer[a->dst[i]] = constant ? WAIT_SHARED : WAIT_GLOBAL;
     }
@@ -418,9 +414,7 @@ void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     if (a->dst[0] != OPERAND_NONE) {
         assert(w->loads_pending);
         w->loads_pending--;
-        if (sm->m->program->control)
-            for (uint32_t i = 0; i < 4 && a->dst[i] != OPERAND_NONE; i++)
-                w->own->loading[a->dst[i] & 255u]--;
+        obey_loaded(sm, w, a->dst, 4);
         set_ready(sm, a, t);
     }
     w->accesses_pending--;

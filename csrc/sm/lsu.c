@@ -7,8 +7,8 @@
 #include "base/hints.h"
 #include "kernel/lanes.h"
 #include "sm/check.h"
-#include "sm/converge.h"
 #include "sm/global.h"
+#include "sm/obey.h"
 #include "sm/pipe.h"
 #include "sm/record.h"
 #include "sm/room.h"
@@ -90,9 +90,8 @@ void lsu_charge(struct memop *op, uint32_t busy) {
 }
 
 void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
-    const bool counted = op->sm->m->program->control;
     for (uint32_t i = 0; i < op->u->dst_count; i++) {
-        if (counted && at != READY_PENDING && op->w->own->loading[op->u->data[i] & 255u]) continue;
+        if (at != READY_PENDING && obey_loads(op->sm, op->w, op->u->data[i])) continue;
         op->w->ready[op->u->data[i]] = at;
         op->w->producer[op->u->data[i]] = (uint8_t)kind;
     }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "sm/converge.h"
 #include "sm/scoreboard.h"
 
 static struct counter *counter(const struct sm *sm, uint32_t warp, uint32_t number) {

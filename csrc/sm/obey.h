@@ -5,6 +5,7 @@
 #define SMMUX_OBEY_H
 
 #include "kernel/control_bits.h"
+#include "sm/converge.h"
 #include "sm/sm.h"
 
 /* A dependence counter of a warp. Of what it counts, loads are in a list until somebody asks and
@@ -16,6 +17,23 @@ struct counter {
     uint8_t loading; /* loads of which nobody knows when they end, */
     uint16_t loads[MOST_COUNTED]; /* by their instructions, in the order of issue */
 };
+
+/* A load into some registers is under way, or has come. Lanes that have parted may load into one
+ * register at a time, which has its value when all of them have. */
+static inline void obey_load(const struct sm *sm, struct warp *w, const uint16_t *ids, uint32_t n) {
+    for (uint32_t i = 0; sm->m->program->control && i < n; i++) w->own->loading[ids[i]]++;
+}
+
+static inline void obey_loaded(const struct sm *sm, struct warp *w, const uint16_t *ids,
+                               uint32_t n) {
+    for (uint32_t i = 0; sm->m->program->control && i < n && ids[i] != OPERAND_NONE; i++)
+        w->own->loading[ids[i]]--;
+}
+
+/* Do lanes still wait for loads into the register? */
+static inline bool obey_loads(const struct sm *sm, const struct warp *w, uint16_t id) {
+    return sm->m->program->control && w->own->loading[id];
+}
 
 /* A warp has no counts yet. */
 void obey_start(struct sm *sm, uint32_t warp);

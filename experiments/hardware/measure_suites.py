@@ -201,9 +201,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--name", default="suites", help="of the files (%(default)s)")
-    parser.add_argument(
-        "--data", type=Path, default=Path("/tmp/suites"), metavar="FOLDER", help="for the launches' data"
-    )
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="for the launches' data (OUT/data)")
     parser.add_argument("--clock", choices=("none", "base"), default="none", help="the profiler's clock control")
     parser.add_argument("--suites", default=",".join(SUITES))
     parser.add_argument("--sizes", default=",".join(SIZES))
@@ -214,7 +212,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="check their results")
     parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
-    options.sizes = options.sizes.split(",")
+    options.sizes, options.data = options.sizes.split(","), options.data or options.out / "data"
     began = time.monotonic()
     if options.here:
         runner, bad = Runner(options.data), 0

@@ -152,10 +152,8 @@ _MEMORY: dict[str, Value] = {
     "icnt_khz": (1_710_000, "HOPPER"),
     "packet_header": (0, "EST"),
     "port_bytes": (64, "HOPPER; MODEL"),  # a TPC writes 63 B/clk; of a slice, all together read 3,871 of the SMs
-    "reply_bytes": (
-        74_700,
-        "HOPPER; FIT",
-    ),  # of the SMs' clocks 64.5: one SM alone 68, a GPC 541 for eight or nine TPCs
+    # 64.5 bytes in each clock of the SMs: one SM alone takes 68, a GPC of eight or nine TPCs 541.
+    "reply_bytes": (74_700, "HOPPER; FIT"),
     "write_bytes": (32, "HOPPER; DER"),  # 2,110 B/clk of the SMs' clock over 80 slices are 30.5 here
     "port_room": (0, "EST"),
     "partitions": (40, "HOPPER"),
@@ -260,7 +258,6 @@ H200: dict[str, Value] = {
     "l2_bytes": (62_807_040, "H200; DER"),  # 60 MB in whole sets
     "dram_latency": (132, "H200; DER"),  # 658 clk for a miss
     "dram_khz": (3_201_000, "H200"),
-    "t_ccdl": (8, "HBM3; DER"),
     "t_rcd": (62, "HBM3; DER"),
     "t_rp": (52, "HBM3; DER"),
     "t_ras": (90, "HBM3; DER"),

@@ -101,8 +101,7 @@ class CompiledKernel:
         args: an array for a pointer; a NumPy scalar, also a structured one, for a value, or a Python number, which
         takes the bytes of its parameter. dynamic_shared: bytes behind the static shared memory; None: as many as the
         compiler says. variables: contents of the module's variables by name, which are written back for those of device
-        memory; each launch begins with them as the module has them. gpu: the machine, by default an
-        H100.
+        memory; each launch begins with them as the module has them. gpu: the machine, by default an H100.
 
         Raises LaunchError for arguments or a launch that do not fit, CompileError for code that is not simulated, with
         the place of each such instruction, and other subclasses of KernelError for failures in the kernel.

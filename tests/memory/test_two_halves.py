@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import cuda, gpus
+from smmux import cuda, gpus, int32
 from smmux.results.result import Result
 
 GPU = gpus.get("H100")
@@ -93,3 +93,22 @@ def test_both_halves_together_ask_dram_once() -> None:
     result: Result = sums.simulate(132, 32, (x, y), gpu=GPU.replace(icache_bytes=0))
     np.testing.assert_array_equal(y.reshape(132, 32), np.tile(x.reshape(64, 32).sum(axis=0), (132, 1)))
     assert result["dram_reads"] * GPU.dram_burst_bytes <= 1.1 * x.nbytes
+
+
+@cuda.jit
+def levels(edges: Any, level: Any, n: Any, rounds: Any) -> None:
+    """All blocks load from a few lines and store into them, in both halves."""
+    i = cuda.grid(1)
+    for k in range(rounds):
+        found = int32(0)
+        for j in range(4):
+            found += level[edges[(4 * i + j + 7 * k) % n] % n]
+        level[(i * 33 + k) % n] = found & 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_requests_wait_only_for_what_is_on_its_way(seed: int) -> None:
+    """A line that one half writes may have a fetch under way in the other one, on whose sectors requests count."""
+    edges = np.random.default_rng(seed).integers(0, 4096, 4096).astype(np.int32)
+    result: Result = levels.simulate(264, 256, (edges, np.zeros_like(edges), 4096, 4), gpu=GPU)
+    assert result["global_stores"] == 264 * 8 * 4

@@ -113,7 +113,7 @@ SASS_FN(FRND_64) {
     for (int lane = 0; lane < 32; lane++) {
         const double value = wide_source(ra, lane, a);
         KEEP_PAIR(value == value ? f64_to_bits(integral(value, mode))
-                                 : (uint64_t)ra[lane + 32] << 32 | ra[lane] | 1ull << 51);
+                                 : pair(ra, lane) | 1ull << 51);
     }
 }
 
@@ -198,7 +198,7 @@ SASS_FN(F2F_32_64) {
     const uint32_t ftz = sass_mod(u, 9, 1);
     for (int lane = 0; lane < 32; lane++) {
         const double value = wide_source(ra, lane, a);
-        const uint64_t bits = (uint64_t)ra[lane + 32] << 32 | ra[lane]; /* a NaN keeps its sign */
+        const uint64_t bits = pair(ra, lane); /* a NaN keeps its sign */
         const uint32_t nan = (uint32_t)(bits >> 32 & 0x80000000u) | 0x7fc00000u |
                              ((uint32_t)(bits >> 29) & 0x3fffffu);
         const uint32_t number = narrow_result(u, value, mode, ftz);

@@ -3,7 +3,7 @@
 
 /* The high word's sign belongs to a pair. A NaN keeps its own (as a card's vectors say). */
 static inline double taken64(const uint32_t *row, int lane, struct take t) {
-    const double plain = bits_to_f64((uint64_t)row[lane + 32] << 32 | row[lane]);
+    const double plain = bits_to_f64(pair(row, lane));
     return plain != plain ? plain
                           : bits_to_f64((uint64_t)taken(row[lane + 32], t) << 32 | row[lane]);
 }
