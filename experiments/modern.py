@@ -198,12 +198,17 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
     for factor, shade in ((1.3, "0.93"), (1.1, "0.85")):
         ax.fill_between(ends, ends / factor, ends * factor, color=shade, linewidth=0, zorder=0)
     ax.plot(ends, ends, color="0.4", linewidth=0.6, zorder=1)
+    look: dict[str, Any] = {"markersize": 2.6, "markeredgewidth": 0, "alpha": 0.85}
     for stratum, color in zip(STRATA, COLORS, strict=True):
         for size, mark in MARKS.items():
             rows = [r for r in own if (r["stratum"], r["size"]) == (stratum, size)]
-            label = stratum if size == SIZES[1] else None
             x, y = ([r[name] for r in rows] for name in ("measured", "cycles"))
-            ax.plot(x, y, mark, color=color, markersize=2.6, markeredgewidth=0, alpha=0.85, label=label)
+            ax.plot(x, y, mark, color=color, **look)
+        if any(r["stratum"] == stratum for r in own):
+            ax.plot([], [], "s", color=color, label=stratum, **look)
+    for size, mark in MARKS.items():
+        if any(r["size"] == size for r in own):
+            ax.plot([], [], mark, color="0.5", label=f"{size} launches", **look)
     ax.set_xscale("log")
     ax.set_yscale("log")
     most = max([max(r["measured"], r["cycles"]) for r in own], default=1e5)
