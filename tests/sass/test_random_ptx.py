@@ -43,6 +43,17 @@ def test_random_programs(arch: int) -> None:
     assert wrong(12, check([program(seed, arch) for seed in range(12)])) == []
 
 
+LOADED_APART = (100495, 102051, 106641, 108493, 108519, 110056, 110839)
+"""Seeds of programs in which lanes that have parted load into one register, or compute it beside a load. Where a
+register had one time for all lanes, a counter fell before the value was there, or the warp was never woken."""
+
+
+@pytest.mark.parametrize("seed", LOADED_APART)
+def test_a_register_waits_for_the_loads_of_all_lanes(seed: int) -> None:
+    needed("ptxas", "nvdisasm")
+    assert check([program(seed, 90)], ["-O3"]) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_many_random_programs(arch: int) -> None:
