@@ -263,8 +263,8 @@ static void look_up(struct second *s, uint32_t sm, const struct ask *a) {
         if (is_known(f)) answer(s, sm, a->access, a->cycle, f->done);
         else wait_for(s, f, sm, a);
     }
-    for (uint32_t i = 1; i <= s->cfg->icache2_prefetch; i++)
-        if (addr >= CODE_BASE && addr % s->cfg->icache2_line == 0)
+    if (addr >= CODE_BASE && addr % s->cfg->icache2_line == 0)
+        for (uint32_t i = 1; i <= s->cfg->icache2_prefetch; i++)
             prefetch(s, line + i, sm, a->cycle);
 }
 

@@ -101,7 +101,7 @@ def simulated(machine: Gpu, kernel: str, size: str, mhz: int = NOMINAL_MHZ) -> R
     return {
         "cycles": result.cycles,
         "instructions": counters["instructions"],
-        "dram_bytes": 64 * (counters["dram_reads"] + counters["dram_writes"]),
+        "dram_bytes": machine.dram_burst_bytes * (counters["dram_reads"] + counters["dram_writes"]),
         "l2_accesses": counters["l2_accesses"],
         "l1_hits": counters["l1_hits"],
         "l1_misses": counters["l1_misses"],

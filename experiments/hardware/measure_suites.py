@@ -12,7 +12,6 @@ import argparse
 import csv
 import datetime
 import hashlib
-import io
 import json
 import multiprocessing
 import pickle
@@ -161,11 +160,10 @@ def profile(
 def written(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """A table of all that rows have."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    whole_files.write_text(path, file.getvalue())
+    with whole_files.replacing(path) as (draft,), draft.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def output_of(*command: str) -> str:

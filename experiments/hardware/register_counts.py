@@ -148,11 +148,10 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write the rows, all that there are by now."""
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    whole_files.write_text(path, file.getvalue())
+    with whole_files.replacing(path) as (draft,), draft.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
