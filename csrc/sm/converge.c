@@ -65,16 +65,16 @@ static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     for (uint32_t lane = 0; lane < 32; lane++) w->own->barriers[barrier][lane] &= ~lanes;
 }
 
-/* Let those go on at a barrier register for whom nobody is missing that has not yielded. Lanes that
- * come too late, since they had yielded, do not wait for those. */
-static void free_barrier(struct warp *w, uint32_t barrier) {
-    const uint32_t state = GROUP_BARRIER + barrier, yielded = lanes_in(w, GROUP_YIELDED);
+/* Let those go on at a barrier register for whom nobody is missing that is not excused. Lanes that
+ * come too late, since they were, do not wait for those. */
+static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
+    const uint32_t state = GROUP_BARRIER + barrier;
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != state) continue;
         const uint32_t there = lanes_in(w, state),
                        wanted = w->own->barriers[barrier][bits_lowest(g.mask)] & w->live;
-        if (wanted & ~there & ~yielded) continue;
+        if (wanted & ~there & ~excused) continue;
         free_groups(w, state, wanted | g.mask, false);
         forget(w, barrier, (wanted & there) | g.mask);
         i = UINT32_MAX; /* from the first one again */
@@ -109,21 +109,31 @@ static bool gather(struct warp *w) {
     return false;
 }
 
-/* Nobody is active: free whoever can go on, and let the oldest group do so that is ready. */
-static void settle(struct warp *w) {
-    w->mask = 0;
-    w->own->turns = 0;
-    for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++) free_barrier(w, barrier);
+/* Free whoever can go on, and let the oldest group do so that is ready; is there one? */
+static bool go_on(struct warp *w, uint32_t excused) {
+    for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++)
+        free_barrier(w, barrier, excused);
     free_warpsync(w);
-    if (gather(w)) return;
+    if (gather(w)) return true;
     for (uint32_t state = GROUP_READY; state <= GROUP_YIELDED; state++)
         for (uint32_t i = 0; i < w->depth; i++)
             if (w->stack[i].rpc == state) {
                 w->pc = w->stack[i].pc;
                 w->mask = w->stack[i].mask;
                 take(w, i);
-                return;
+                return true;
             }
+    return false;
+}
+
+/* Nobody is active. Barrier registers do not wait for lanes that have yielded nor, if nobody could
+ * go on else, for those that have left a loop past the barrier and wait at a warpsync: compilers
+ * write such loops, and a card goes on (random PTX, seeds 105079 and 106653). */
+static void settle(struct warp *w) {
+    w->mask = 0;
+    w->own->turns = 0;
+    if (go_on(w, lanes_in(w, GROUP_YIELDED))) return;
+    go_on(w, lanes_in(w, GROUP_WARPSYNC) | lanes_in(w, GROUP_COLLECTIVE));
 }
 
 void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {

@@ -295,7 +295,7 @@ static ALWAYS_INLINE void issued(struct memop *op, struct access *a, uint32_t pe
         set_ready(op->sm, a, ready);
         global_free_access(op->sm, a);
     }
-    memop_next(op);
+    if (!op->follows) memop_next(op);
 }
 
 /* Nobody takes part: the unit is held, and that is all. */

@@ -390,7 +390,7 @@ CLONES static bool cloned_issue(struct sm *sm, const struct subcore *core, uint3
     op.pc = op.w->pc;
     op.active = active;
     op.t = sm->m->cfg->lsu_queue ? pipe_begin(sm, core, u, t) : t;
-    op.more = false;
+    op.more = op.follows = false;
     op.copy = NULL;
     return u->flags & INSN_WIDE && active ? sass_access(&op) : serve(&op);
 }

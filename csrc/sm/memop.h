@@ -13,8 +13,9 @@ struct memop {
     struct warp *w;
     const struct uop *u;
     uint32_t warp, pc, active;
-    uint64_t t; /* from when on it passes through the pipe: when it issues, unless it is queued */
-    bool more;  /* a part of an access of which a part is under way already */
+    uint64_t t;   /* from when on it passes through the pipe: when it issues, unless it is queued */
+    bool more;    /* a part of an access of which a part is under way already */
+    bool follows; /* and a further part follows: until then the warp does not go on */
     const struct copy *copy; /* where an asynchronous copy goes; NULL: it is none */
     uint32_t addr[32];       /* per lane; inactive lanes hold an arbitrary value */
 };

@@ -79,6 +79,7 @@ def test_launches_always_have_the_same_data() -> None:
 
 @pytest.mark.parametrize("name", CHEAP)
 def test_as_many_instructions_run_as_on_the_card(name: str) -> None:
+    needed("nvdisasm")
     found = suite_runs.simulated(gpus.get(gpus.COMPILED), name, "small")
     assert found["instructions"] == measured()[name, "small"].instructions
 

@@ -46,10 +46,26 @@ def test_random_programs(arch: int) -> None:
 LOADED_APART = (100495, 102051, 106641, 108493, 108519, 110056, 110839)
 """Seeds of programs in which lanes that have parted load into one register, or compute it beside a load. Where a
 register had one time for all lanes, a counter fell before the value was there, or the warp was never woken."""
+LOADED_BY_WORDS = (100801, 103497, 104490, 106796, 108731, 109989)
+"""In these local memory is read by several words, of which the first may be there before the others are asked for."""
+LEFT_LOOPS = (105079, 105187, 106653, 109534, 109668)
+"""In these lanes leave a loop past a convergence barrier at which others wait for them."""
 
 
 @pytest.mark.parametrize("seed", LOADED_APART)
 def test_a_register_waits_for_the_loads_of_all_lanes(seed: int) -> None:
+    needed("ptxas", "nvdisasm")
+    assert check([program(seed, 90)], ["-O3"]) == []
+
+
+@pytest.mark.parametrize("seed", LOADED_BY_WORDS)
+def test_a_load_is_there_when_all_its_words_are(seed: int) -> None:
+    needed("ptxas", "nvdisasm")
+    assert check([program(seed, 90)], ["-O0"]) == []
+
+
+@pytest.mark.parametrize("seed", LEFT_LOOPS)
+def test_nobody_waits_for_lanes_that_have_left_a_loop(seed: int) -> None:
     needed("ptxas", "nvdisasm")
     assert check([program(seed, 90)], ["-O3"]) == []
 

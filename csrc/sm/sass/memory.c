@@ -78,6 +78,7 @@ static bool serve_words(const struct memop *whole) {
         struct memop part = *whole;
         part.u = &word;
         part.more = i > 0;
+        part.follows = i + 1 < whole->u->width / 4u;
         word.data[0] = whole->u->data[i];
         for (uint32_t lane = 0; lane < 32; lane++) part.addr[lane] += 4 * i;
         if (!lsu_serve(&part)) return false;
