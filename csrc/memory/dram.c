@@ -288,12 +288,28 @@ NOINLINE static void record_column(struct dram *d, uint32_t b, uint64_t at, bool
     record(d, at, closing ? close : open, b, d->pool[d->bank[b].entry].tag);
 }
 
-static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
+/* How many bursts of a bank's request, from one at that clock on, come one after the other: as
+ * long as the bank would be chosen again each time. No bank of another kind waits for the bus, or
+ * has its turn before, or may use it sooner, and until `end` nothing new is known. */
+static ALWAYS_INLINE uint32_t run_of(const struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
+    const uint32_t bursts = d->bank[b].bursts, others = d->column & ~(1u << b), step = d->t.step;
+    const uint32_t kind = d->writing >> b & 1u ? ~d->writing : d->writing;
+    if (bursts == 1 || d->log || d->trace || others & kind) return 1;
+    if (others && (step > d->t.ccd || turns(d, others) & (turns(d, 1u << b) - 1))) return 1;
+    if (d->row && d->row_bound < end) end = d->row_bound;
+    uint32_t n = 1;
+    while (n < bursts && at + n * step < end) n++;
+    return n;
+}
+
+/* Issue bursts of the bank's request from that clock on; returns when the last one does. */
+static uint64_t issue_column(struct dram *d, uint32_t b, uint64_t at, uint32_t n) {
     const struct dram_timing *t = &d->t;
     struct dram_bank *k = &d->bank[b];
     const uint32_t group = b & d->group_mask;
     const bool write = d->writing >> b & 1u;
     uint64_t end;
+    at += (n - 1) * t->step;
     if (write) {
         d->bus_ready[DRAM_WRITE] = at + t->ccd;
         d->bus_ready[DRAM_READ] = at + t->wtr;
@@ -301,7 +317,7 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
         d->group_ready[DRAM_READ][group] = at + t->group_wtr;
         k->pre_ready = later(k->pre_ready, at + t->wtp);
         end = at + t->wl + t->burst;
-        d->stats.writes++;
+        d->stats.writes += n;
     } else {
         d->bus_ready[DRAM_READ] = at + t->ccd;
         d->bus_ready[DRAM_WRITE] = at + t->rtw;
@@ -310,13 +326,14 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
         k->pre_ready = later(k->pre_ready, at + t->rtp);
         d->group_pre_ready[group] = at + t->rtpl;
         end = at + t->cl + t->burst;
-        d->stats.reads++;
+        d->stats.reads += n;
     }
-    d->stats.busy += t->burst;
+    d->stats.busy += n * t->burst;
     if (d->trace) *(write ? &sample_at(d, at)->writes : &sample_at(d, at)->reads) += 1;
-    const bool last = !--k->bursts, closing = last && d->page->closes(d, b);
+    k->bursts = (uint8_t)(k->bursts - n);
+    const bool last = !k->bursts, closing = last && d->page->closes(d, b);
     if (d->log) record_column(d, b, at, write, closing);
-    if (!last) return;
+    if (!last) return at;
     if (closing) close_row(d, b);
     d->column &= ~(1u << b);
     /* A write of another pseudo channel may be through before a read; nobody waits for it. */
@@ -324,6 +341,7 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     d->last_end = end;
     d->pool[k->entry].time = end;
     list_append(d->pool, &d->done, k->entry);
+    return at;
 }
 
 static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
@@ -349,10 +367,11 @@ static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
     record(d, at, DRAM_PRECHARGE, b, 0);
 }
 
-static void issue(struct dram *d, uint32_t b, uint64_t at) {
+/* Issue the bank's next command; before `end` nothing changes but by commands. */
+static void issue(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
     assert(((d->column | d->row) >> b & 1u) && at >= d->now && at >= d->command_free);
     if (d->column >> b & 1u) {
-        issue_column(d, b, at);
+        at = issue_column(d, b, at, run_of(d, b, at, end));
     } else {
         if (dram_is_open(d, b)) issue_precharge(d, b, at);
         else issue_activate(d, b, at);
@@ -360,8 +379,7 @@ static void issue(struct dram *d, uint32_t b, uint64_t at) {
         d->row_bound = 0;
         bank_plan(d, b);
     }
-    d->command_free = at + 1;
-    d->now = at + 1;
+    d->command_free = d->now = at + 1;
 }
 
 /* Precharge all open banks, refresh, and plan the serving banks again. */
@@ -439,7 +457,7 @@ void dram_advance(struct dram *d, uint64_t limit) {
             d->wake = event;
             if (event < limit) d->now = event; /* beyond it, requests yet unknown come first */
         } else if (at < limit) {
-            issue(d, b, at);
+            issue(d, b, at, event < limit ? event : limit);
             d->wake = d->now;
         } else {
             d->wake = at;

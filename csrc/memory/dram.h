@@ -41,7 +41,7 @@ enum dram_command_kind {
 struct dram_timing {
     uint32_t rcd, rp, ras, rc, rrd, faw; /* rows */
     uint32_t cl, wl, burst;              /* data */
-    uint32_t ccd, ccdl;                  /* column to column: channel, bank group */
+    uint32_t ccd, ccdl, step;            /* column to column: channel, bank group, one bank */
     uint32_t rtw, wtr;                   /* read to write; write to read: command to command */
     uint32_t group_rtw, group_wtr;       /* the same in a bank group */
     uint32_t rtp, rtpl, wtp;             /* to precharge: read in bank, read in group, write */

@@ -26,6 +26,7 @@ struct dram_timing dram_timing(const struct config *cfg) {
     t.rtw = t.cl + t.burst + 2 > t.wl ? t.cl + t.burst + 2 - t.wl : 1;
     t.rtw = at_least(t.rtw, t.ccd);
     t.wtr = at_least(t.wl + t.burst + cfg->t_wtr, t.ccd);
+    t.step = at_least(t.ccdl, t.ccd);
     t.wtp = t.wl + t.burst + cfg->t_wr;
     t.group_rtw = t.group_wtr = t.ccdl;
     if (cfg->dram_pseudo) { /* a group turns its bus round alone */
