@@ -253,29 +253,46 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     if (special && !obedient && holds_warps(cfg)) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }
 
+/* The scheduler that issues next: of those that are first in time, the first from the turn on. */
+static ALWAYS_INLINE uint32_t next_scheduler(struct sm *sm, uint32_t schedulers) {
+    uint32_t index = 0;
+    if (sm->stale & 1u) sm->policy->pick(sm, &sm->subcores[0]);
+    uint64_t first = sm->subcores[0].choice.t;
+    for (uint32_t s = 1; s < schedulers; s++) {
+        if (sm->stale >> s & 1) sm->policy->pick(sm, &sm->subcores[s]);
+        const uint64_t at = sm->subcores[s].choice.t;
+        if (at > first || (at == first && (index >= sm->turn || sm->turn > s))) continue;
+        first = at;
+        index = s;
+    }
+    sm->stale = 0;
+    return index;
+}
+
+static ALWAYS_INLINE uint64_t take_slots(struct sm *sm, const bool observed, const bool special,
+                                         const bool obedient) {
+    const uint32_t schedulers = sm->m->cfg->schedulers;
+    for (;;) {
+        const uint32_t index = next_scheduler(sm, schedulers);
+        const uint64_t t = sm->subcores[index].choice.t;
+        if (t >= sm->reach || t >= sm_event(sm) || sm->fault.code != OK) return t;
+        assert(t >= sm->now);
+        sm->now = t;
+        take_slot(sm, index, observed, special, obedient);
+    }
+}
+
 /* Compiled for each case of its own: most machines have no slots of the SFU, issue one instruction
  * at a time and let a warp issue in each slot, few obey control bits, most runs are not observed,
  * and these are the hottest lines of the simulator. */
-static void plain(struct sm *sm, uint32_t scheduler) {
-    take_slot(sm, scheduler, false, false, false);
-}
-static void watched(struct sm *sm, uint32_t scheduler) {
-    take_slot(sm, scheduler, true, false, false);
-}
-static void special(struct sm *sm, uint32_t scheduler) {
-    take_slot(sm, scheduler, false, true, false);
-}
-static void special_watched(struct sm *sm, uint32_t scheduler) {
-    take_slot(sm, scheduler, true, true, false);
-}
-static void obedient(struct sm *sm, uint32_t scheduler) {
-    take_slot(sm, scheduler, false, true, true);
-}
-static void obedient_watched(struct sm *sm, uint32_t scheduler) {
-    take_slot(sm, scheduler, true, true, true);
-}
+static uint64_t plain(struct sm *sm) { return take_slots(sm, false, false, false); }
+static uint64_t watched(struct sm *sm) { return take_slots(sm, true, false, false); }
+static uint64_t special(struct sm *sm) { return take_slots(sm, false, true, false); }
+static uint64_t special_watched(struct sm *sm) { return take_slots(sm, true, true, false); }
+static uint64_t obedient(struct sm *sm) { return take_slots(sm, false, true, true); }
+static uint64_t obedient_watched(struct sm *sm) { return take_slots(sm, true, true, true); }
 
-issue_slot *issue_of(const struct sm *sm) {
+issue_slots *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
     if (sm->m->program->control) return sm->observed ? obedient_watched : obedient;
     if (cfg->sfu_slots || cfg->issue_width > 1 || holds_warps(cfg) || sm->units.several)

@@ -29,10 +29,6 @@ NOINLINE uint64_t sched_after_slot(const struct sm *sm, const struct subcore *s,
     return able;
 }
 
-struct choice sched_pick(struct sm *sm, struct subcore *s) {
-    return sm->policy->pick(sm, s);
-}
-
 uint64_t sched_able(struct sm *sm, struct subcore *s) { return sched_able_now(sm, s); }
 
 /* Warps are taken away one after the other: none that is left would come sooner for that. */

@@ -17,8 +17,8 @@ typedef uint32_t scheduler_first(const struct sm *sm, const struct subcore *s, u
 
 struct scheduler_policy {
     scheduler_first *first;
-    /* What the scheduler would issue next, and when: sched_choose with `first` built in. */
-    struct choice (*pick)(struct sm *sm, struct subcore *s);
+    /* Renews the scheduler's choice: sched_choose with `first` built in. */
+    void (*pick)(struct sm *sm, struct subcore *s);
     /* Warp s->last has issued: may change sm->policy_memory of the scheduler, on which the order of
      * the warps may depend. NULL: the policy remembers nothing. */
     void (*issued)(struct sm *sm, const struct subcore *s);
@@ -27,8 +27,6 @@ struct scheduler_policy {
 #define POLICY_scheduler(name, doc) extern const struct scheduler_policy scheduler_##name;
 #include "tables/policies.def"
 
-/* What the scheduler would issue next. */
-struct choice sched_pick(struct sm *sm, struct subcore *s);
 /* The warps that can issue in the scheduler's slot. */
 uint64_t sched_able(struct sm *sm, struct subcore *s);
 /* Those of some warps that could take the slot whose turn comes before that of any others that
@@ -115,15 +113,19 @@ static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct subcore *s) {
 /* The warps that can issue earliest after a slot in which nobody can, and when (*t). */
 uint64_t sched_after_slot(const struct sm *sm, const struct subcore *s, uint64_t *t);
 
-/* What the scheduler would issue next, and when. */
-static ALWAYS_INLINE struct choice sched_choose(struct sm *sm, struct subcore *s,
-                                                scheduler_first *first) {
-    uint64_t t = s->slot, able = sched_able_now(sm, s);
-    if (!able) able = sched_after_slot(sm, s, &t);
-    if (!able) return (struct choice){.t = NEVER};
-    const uint32_t warp = first(sm, s, able);
-    assert(able >> warp & 1);
-    return (struct choice){t, warp, s->shared[sm->next_unit[warp]]};
+/* Choose what the scheduler would issue next, and when. */
+static ALWAYS_INLINE void sched_choose(struct sm *sm, struct subcore *s, scheduler_first *first) {
+    struct choice *c = &s->choice;
+    uint64_t able = sched_able_now(sm, s);
+    c->t = s->slot;
+    if (!able) able = sched_after_slot(sm, s, &c->t);
+    if (!able) {
+        *c = (struct choice){.t = NEVER};
+        return;
+    }
+    c->warp = first(sm, s, able);
+    c->shared = s->shared[sm->next_unit[c->warp]];
+    assert(able >> c->warp & 1);
 }
 
 #endif

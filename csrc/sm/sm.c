@@ -145,8 +145,6 @@ static void add_reply(struct sm *sm, struct reply r) {
     sm->replies[i] = r;
 }
 
-static bool has_reply(const struct sm *sm) { return sm->reply_first < sm->reply_end; }
-
 /* Take the replies of a window over from the port. There is room for all once those that are left
  * have moved to the front. */
 static void take_replies(struct sm *sm) {
@@ -161,13 +159,6 @@ static void take_replies(struct sm *sm) {
         add_reply(sm, port->in[i]);
     }
     port->in_count = 0;
-}
-
-/* The cycle of the next reply or block start. */
-static uint64_t next_event(const struct sm *sm) {
-    const uint64_t reply = has_reply(sm) ? sm->replies[sm->reply_first].cycle : NEVER;
-    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
-    return reply < start ? reply : start;
 }
 
 /* ---- scoreboard -------------------------------------------------------------------------- */
@@ -206,7 +197,7 @@ static void reply_due(struct sm *sm) {
 static void event_due(struct sm *sm, uint64_t event) {
     assert(event >= sm->now);
     sm->now = event;
-    if (has_reply(sm) && sm->replies[sm->reply_first].cycle == event) reply_due(sm);
+    if (sm_has_reply(sm) && sm->replies[sm->reply_first].cycle == event) reply_due(sm);
     else block_start_due(sm);
 }
 
@@ -216,30 +207,17 @@ uint64_t sm_next(const struct sm *sm) {
 }
 
 static void advance(struct sm *sm, uint64_t end, bool replaced) {
-    const uint32_t schedulers = sm->m->cfg->schedulers;
-    issue_slot *const issue = issue_of(sm);
+    issue_slots *const issue = issue_of(sm);
     sm->reach = end;
     sm->replaced = replaced;
     if (sm->finished_count) block_await_next(sm, sm->finished[0]);
     if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;
     take_replies(sm);
     while (sm->fault.code == OK) {
-        /* The next to issue: of those that are first in time, the first from the turn on. */
-        uint32_t index = 0;
-        for (uint32_t s = 0; s < schedulers; s++) {
-            if (sm->stale >> s & 1) sm->subcores[s].choice = sched_pick(sm, &sm->subcores[s]);
-            const uint64_t at = sm->subcores[s].choice.t, first = sm->subcores[index].choice.t;
-            if (at < first || (at == first && index < sm->turn && sm->turn <= s)) index = s;
-        }
-        sm->stale = 0;
-        const uint64_t t = sm->subcores[index].choice.t, event = next_event(sm);
+        const uint64_t t = issue(sm), event = sm_event(sm);
         if (event < sm->reach && event <= t) {
             event_due(sm, event);
-        } else if (t < sm->reach) {
-            assert(t >= sm->now);
-            sm->now = t;
-            issue(sm, index);
-        } else {
+        } else if (t >= sm->reach) {
             sm->next = event < t ? event : t;
             scoreboard_check(sm);
             smcache_check(sm);

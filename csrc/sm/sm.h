@@ -173,6 +173,15 @@ uint64_t sm_next(const struct sm *sm);
 /* Account for the schedulers' time from their last issue to the end of the grid. */
 void sm_close(struct sm *sm, uint64_t end);
 
+static inline bool sm_has_reply(const struct sm *sm) { return sm->reply_first < sm->reply_end; }
+
+/* The cycle of the next reply or block start. */
+static inline uint64_t sm_event(const struct sm *sm) {
+    const uint64_t reply = sm_has_reply(sm) ? sm->replies[sm->reply_first].cycle : NEVER;
+    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
+    return reply < start ? reply : start;
+}
+
 /* Record a fault at the warp's current instruction; the SM stops. */
 void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code);
 

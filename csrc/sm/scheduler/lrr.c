@@ -8,6 +8,6 @@ static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t abl
     return bits_lowest64(after ? after : able);
 }
 
-static struct choice pick(struct sm *sm, struct subcore *s) { return sched_choose(sm, s, first); }
+static void pick(struct sm *sm, struct subcore *s) { sched_choose(sm, s, first); }
 
 const struct scheduler_policy scheduler_lrr = {.first = first, .pick = pick};

@@ -32,7 +32,7 @@ static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t abl
     return bits_lowest64(left ? left : mine);
 }
 
-static struct choice pick(struct sm *sm, struct subcore *s) { return sched_choose(sm, s, first); }
+static void pick(struct sm *sm, struct subcore *s) { sched_choose(sm, s, first); }
 
 static void issued(struct sm *sm, const struct subcore *s) {
     uint64_t *memory = sm->policy_memory[s - sm->subcores];
