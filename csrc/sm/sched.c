@@ -9,6 +9,7 @@ bool sched_can_issue(const struct sm *sm, const struct subcore *s, uint32_t warp
 /* When the first of the ready warps can have its unit. */
 static uint64_t first_unit(const struct sm *sm, const struct subcore *s, uint64_t ready) {
     uint64_t first = NEVER;
+    if (!(ready & (ready - 1))) return sched_unit_free(sm, s, sched_unit_of(sm, ready));
     for (uint32_t unit = 0; unit < USUAL_UNITS; unit++)
         if (ready & sm->users[unit]) first = min64(first, sm->units.free[s->unit[unit]]);
     for (uint32_t unit = USUAL_UNITS; unit < sm->units.kinds; unit++)
@@ -24,7 +25,7 @@ NOINLINE uint64_t sched_after_slot(const struct sm *sm, const struct subcore *s,
         const uint64_t woken = wake <= *t ? sched_ready_by(sm, waiting, *t, &wake) : 0;
         ready |= woken;
         waiting &= ~woken;
-        able = sched_with_unit(sm, s, ready, *t);
+        able = ready ? sched_with_unit(sm, s, ready, *t) : 0;
     }
     return able;
 }

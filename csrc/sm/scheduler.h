@@ -87,10 +87,17 @@ static inline uint64_t sched_ready_by(const struct sm *sm, uint64_t waiting, uin
  * nothing where nobody takes them. */
 #define USUAL_UNITS 3u
 
-/* The ready warps whose unit is free at cycle t. */
+/* The unit that the only one of these warps wants. */
+static inline uint32_t sched_unit_of(const struct sm *sm, uint64_t warp) {
+    return sm->next_unit[bits_lowest64(warp)];
+}
+
+/* The ready warps whose unit is free at cycle t; there is one at least. */
 static inline uint64_t sched_with_unit(const struct sm *sm, const struct subcore *s, uint64_t ready,
                                        uint64_t t) {
     uint64_t able = 0;
+    if (!(ready & (ready - 1)))
+        return sched_unit_free(sm, s, sched_unit_of(sm, ready)) <= t ? ready : 0;
     for (uint32_t unit = 0; unit < USUAL_UNITS; unit++)
         able |= sm->units.free[s->unit[unit]] <= t ? sm->users[unit] : 0;
     for (uint32_t unit = USUAL_UNITS; unit < sm->units.kinds; unit++)
