@@ -5,6 +5,7 @@
 #ifndef SMMUX_SPECIAL_H
 #define SMMUX_SPECIAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -127,28 +128,18 @@ static inline double reduce_pi_2(float a, double *k) {
     return r < -0.7854 ? -0.7854 : r;
 }
 
-static inline double sin_poly(double r) {
-    double z = r * r;
-    double p = -1.0 / 1307674368000.0;
-    p = p * z + 1.0 / 6227020800.0;
-    p = p * z - 1.0 / 39916800.0;
-    p = p * z + 1.0 / 362880.0;
-    p = p * z - 1.0 / 5040.0;
-    p = p * z + 1.0 / 120.0;
-    p = p * z - 1.0 / 6.0;
-    return r + r * z * p;
-}
-
-static inline double cos_poly(double r) {
-    double z = r * r;
-    double p = 1.0 / 20922789888000.0;
-    p = p * z - 1.0 / 87178291200.0;
-    p = p * z + 1.0 / 479001600.0;
-    p = p * z - 1.0 / 3628800.0;
-    p = p * z + 1.0 / 40320.0;
-    p = p * z - 1.0 / 720.0;
-    p = p * z + 1.0 / 24.0;
-    return 1.0 - 0.5 * z + z * z * p;
+/* The sine or the cosine of r, |r| <= pi/4, as series of which only the one that is asked for is
+ * evaluated: both have as many terms. */
+static inline double sin_or_cos(double r, bool cosine) {
+    const double z = r * r;
+    double p = cosine ? 1.0 / 20922789888000.0 : -1.0 / 1307674368000.0;
+    p = p * z + (cosine ? -1.0 / 87178291200.0 : 1.0 / 6227020800.0);
+    p = p * z + (cosine ? 1.0 / 479001600.0 : -1.0 / 39916800.0);
+    p = p * z + (cosine ? -1.0 / 3628800.0 : 1.0 / 362880.0);
+    p = p * z + (cosine ? 1.0 / 40320.0 : -1.0 / 5040.0);
+    p = p * z + (cosine ? -1.0 / 720.0 : 1.0 / 120.0);
+    p = p * z + (cosine ? 1.0 / 24.0 : -1.0 / 6.0);
+    return (cosine ? 1.0 - 0.5 * z : r) + z * (cosine ? z : r) * p;
 }
 
 /* sin(a + quarter pi/2), for sine and cosine. */
@@ -156,8 +147,7 @@ static inline float sincos32(float a, double quarter) {
     double k, r = reduce_pi_2(a, &k);
     double turns = k + quarter;
     double n = turns - 4.0 * rint64(turns * 0.25 - 0.375); /* turns mod 4, in 0..3 */
-    double s = sin_poly(r), c = cos_poly(r);
-    double value = (n == 1.0 || n == 3.0) ? c : s;
+    double value = sin_or_cos(r, n == 1.0 || n == 3.0);
     value = n >= 2.0 ? -value : value;
     return a - a == 0.0f ? (float)value : a - a;
 }
