@@ -87,10 +87,15 @@ static void destroy(struct gpu *g) {
 
 /* ---- the clock --------------------------------------------------------------------------- */
 
-/* How many SMs a group has: the last one may have fewer. */
+/* Behind the last SM of a group: the last group may have fewer. */
+static struct sm *end_of(const struct gpu *g, uint32_t group) {
+    const uint32_t end = (group + 1) * g->group_sms, all = g->l->cfg->sm_count;
+    return g->sms + (end < all ? end : all);
+}
+
+/* How many SMs a group has. */
 static uint32_t sms_of(const struct gpu *g, uint32_t group) {
-    const uint32_t left = g->l->cfg->sm_count - group * g->group_sms;
-    return left < g->group_sms ? left : g->group_sms;
+    return (uint32_t)(end_of(g, group) - &g->sms[group * g->group_sms]);
 }
 
 /* The second levels of a group: how many, and the first one. */
@@ -112,11 +117,11 @@ static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->disp
 
 /* Write down what the clock wants to know of a group. */
 static void report(struct gpu *g, uint32_t group) {
-    const struct sm *first = &g->sms[group * g->group_sms];
+    const struct sm *first = &g->sms[group * g->group_sms], *end = end_of(g, group);
     struct report r = {.next = NEVER, .reach = NEVER};
     struct second **second;
     const uint32_t seconds = seconds_of(g, group, &second);
-    for (const struct sm *sm = first; sm < first + sms_of(g, group); sm++) {
+    for (const struct sm *sm = first; sm < end; sm++) {
         const uint64_t next = sm_next(sm);
         if (next < r.next) r.next = next;
         if (sm->reach < r.reach) r.reach = sm->reach;
@@ -132,13 +137,14 @@ static void report(struct gpu *g, uint32_t group) {
  */
 static void run_group(void *context, uint32_t group) {
     struct gpu *g = context;
-    struct sm *first = &g->sms[group * g->group_sms];
+    struct sm *first = &g->sms[group * g->group_sms], *end = end_of(g, group);
     struct second **second;
     if (g->reports[group].reach >= g->window_end) return;
     const uint32_t seconds = seconds_of(g, group, &second);
-    for (uint32_t i = 0; i < seconds; i++) second_run(second[i], g->window_end, blocks_left(g));
-    for (struct sm *sm = first; !seconds && sm < first + sms_of(g, group); sm++)
-        if (sm->reach < g->window_end) sm_run(sm, g->window_end, blocks_left(g));
+    const bool replaced = blocks_left(g);
+    for (uint32_t i = 0; i < seconds; i++) second_run(second[i], g->window_end, replaced);
+    for (struct sm *sm = seconds ? end : first; sm < end; sm++)
+        if (sm->reach < g->window_end) sm_run(sm, g->window_end, replaced);
     report(g, group);
     if (g->reports[group].reach < g->window_end) return;
     for (uint32_t i = 0; i < tpcs_of(g, group); i++)
