@@ -252,16 +252,16 @@ static uint64_t first_row(struct dram *d, uint64_t floor) {
 static uint64_t choose(struct dram *d, uint32_t *bank) {
     const uint64_t floor = later(d->now, d->command_free);
     const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
-    const uint64_t write = later(floor, d->bus_ready[DRAM_WRITE]);
-    const uint32_t reads = d->column & ~d->writing, writes = d->column & d->writing;
+    const uint32_t writes = d->column & d->writing, reads = d->column ^ writes;
     const uint64_t *of_read = d->group_ready[DRAM_READ], *of_write = d->group_ready[DRAM_WRITE];
     uint64_t best = UINT64_MAX;
-    if (read <= write) {
+    if (!writes) {
         best = first_column(d, reads, read, of_read, best);
-        best = first_column(d, writes, write, of_write, best);
     } else {
+        const uint64_t write = later(floor, d->bus_ready[DRAM_WRITE]);
+        if (read <= write) best = first_column(d, reads, read, of_read, best);
         best = first_column(d, writes, write, of_write, best);
-        best = first_column(d, reads, read, of_read, best);
+        if (read > write) best = first_column(d, reads, read, of_read, best);
     }
     if (d->row && d->row_bound <= best >> TURN_BITS) {
         const uint64_t row = first_row(d, floor);
