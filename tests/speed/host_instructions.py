@@ -1,5 +1,5 @@
 """Host instructions that the core spends on one simulated warp instruction, counted by callgrind: a guard of speed that
-does not depend on how busy the computer is. Six short launches, a few seconds:
+does not depend on how busy the computer is. Ten short launches, a few seconds:
 
     python -m tests.speed.host_instructions             compare with host_instructions.json, to within 5 %
     python -m tests.speed.host_instructions --update    write the figures of this compiler there
@@ -38,8 +38,13 @@ LAUNCHES = (
     ("RD", {"elements": 131072, "blocks": 15}, "GTX285-1100"),
     ("FFT", {"batch": 32}, "GTX480-16K"),
     ("MM", {"height": 64, "inner": 64, "width": 64}, "GTX480-16K"),
+    ("FFT", {"batch": 32}, "GTX285-1100"),
+    ("MC", {"n": 32}, "GTX285-1100"),
+    ("TP", {"width": 512}, "GTX285-1100"),
+    ("SP", {"vectors": 256, "elements": 4096, "blocks": 256}, "GTX480-48K"),
 )
-"""Benchmark, size and machine: shared, arithmetic, global memory; both memory systems and kinds of shared banks."""
+"""Benchmark, size and machine: shared, arithmetic, global memory; both memory systems and kinds of shared banks; divergent
+accesses, and warps that wait for room in the memory system."""
 
 FLAGS = "-std=c11 -O3 -march=x86-64-v3 -DNDEBUG -DSMMUX_NO_CLONES -ffp-contract=off -fno-math-errno -w"
 """Those of setup.py, but for the one instruction set."""
@@ -90,7 +95,7 @@ def measure() -> dict[str, float]:
         program = Path(folder) / "replay"
         build(program)
         for benchmark, size, gpu in LAUNCHES:
-            launch = Path(folder) / benchmark
+            launch = Path(folder) / f"{benchmark}-{gpu}"
             record(launch, benchmark, size, gpu)
             found[f"{benchmark} {gpu}"] = round(count(program, launch), 1)
     return found
