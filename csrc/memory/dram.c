@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bits.h"
 #include "base/hints.h"
@@ -56,38 +55,6 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
     for (uint32_t b = 0; b < d->banks; b++) d->bank[b].candidates = empty;
     d->pool = malloc(capacity * sizeof *d->pool);
     return d->pool ? OK : ERROR_NO_MEMORY;
-}
-
-enum error dram_trace(struct dram *d) {
-    d->trace = calloc(1, sizeof *d->trace);
-    if (!d->trace) return ERROR_NO_MEMORY;
-    d->trace->shift = 6;
-    return OK;
-}
-
-/* Double the intervals of a time line. */
-static void double_intervals(struct dram_trace *trace) {
-    enum { WORDS = sizeof(struct dram_sample) / sizeof(uint32_t) };
-    for (uint32_t i = 0; i < DRAM_SAMPLES; i++) {
-        const struct dram_sample from = trace->sample[i];
-        if (i) trace->sample[i] = (struct dram_sample){.reads = 0};
-        uint32_t sum[WORDS], add[WORDS];
-        memcpy(sum, &trace->sample[i / 2], sizeof sum);
-        memcpy(add, &from, sizeof add);
-        for (uint32_t w = 0; w < WORDS; w++) sum[w] = add[w] + (i & 1u ? sum[w] : 0);
-        memcpy(&trace->sample[i / 2], sum, sizeof sum);
-    }
-    trace->count = (trace->count + 1) / 2;
-    trace->shift++;
-}
-
-/* The interval of the time line with that clock. */
-NOINLINE static struct dram_sample *sample_at(struct dram *d, uint64_t clock) {
-    struct dram_trace *trace = d->trace;
-    while (clock >> trace->shift >= DRAM_SAMPLES) double_intervals(trace);
-    const uint32_t i = (uint32_t)(clock >> trace->shift);
-    if (i >= trace->count) trace->count = i + 1;
-    return &trace->sample[i];
 }
 
 void dram_free(struct dram *d) {
@@ -162,7 +129,7 @@ static uint32_t window_take(struct dram *d, uint32_t b) {
 
 /* Note in the time line whether a request finds its row. */
 NOINLINE static void sample_request(struct dram *d, uint32_t b, uint32_t row) {
-    struct dram_sample *s = sample_at(d, d->now);
+    struct dram_sample *s = dram_sample_at(d, d->now);
     if (!dram_is_open(d, b)) s->misses++;
     else if (d->bank[b].row == row) s->hits++;
     else s->conflicts++;
@@ -329,7 +296,7 @@ static uint64_t issue_column(struct dram *d, uint32_t b, uint64_t at, uint32_t n
         d->stats.reads += n;
     }
     d->stats.busy += n * t->burst;
-    if (d->trace) *(write ? &sample_at(d, at)->writes : &sample_at(d, at)->reads) += 1;
+    if (d->trace) *(write ? &dram_sample_at(d, at)->writes : &dram_sample_at(d, at)->reads) += 1;
     k->bursts = (uint8_t)(k->bursts - n);
     const bool last = !k->bursts, closing = last && d->page->closes(d, b);
     if (d->log) record_column(d, b, at, write, closing);
@@ -356,7 +323,7 @@ static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
     d->act_times[d->act_index++ & 3] = at + t->faw;
     d->bus_ready[DRAM_ACTIVATE] = later(at + t->rrd, d->act_times[d->act_index & 3]);
     d->stats.activates++;
-    if (d->trace) sample_at(d, at)->banks[b]++;
+    if (d->trace) dram_sample_at(d, at)->banks[b]++;
     record(d, at, DRAM_ACTIVATE, b, k->row);
 }
 

@@ -162,8 +162,10 @@ struct dram_timing dram_timing(const struct config *cfg);
  * refresh is staggered by `phase` clocks against those of other channels. */
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase);
 void dram_free(struct dram *d);
-/* Keep a time line from now on. */
+/* Keep a time line from now on (dram_trace.c). */
 enum error dram_trace(struct dram *d);
+/* The interval of the time line, which is kept, with that clock. */
+struct dram_sample *dram_sample_at(struct dram *d, uint64_t clock);
 /* Put a request into the channel's queue. */
 void dram_push(struct dram *d, const struct dram_request *r);
 /* Issue every command before limit. */

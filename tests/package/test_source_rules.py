@@ -125,6 +125,7 @@ DECLARED_ELSEWHERE = {
     "program": "decode decoder",
     "sass": "decoder",
     "dram_timing": "dram",
+    "dram_trace": "dram",
     "dram_check": "dram",
     "access": "memsys",
     "races": "check",
