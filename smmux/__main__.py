@@ -152,7 +152,7 @@ def _add_preload(preload: argparse.ArgumentParser) -> None:
 
 
 def _add_advise(advise: argparse.ArgumentParser) -> None:
-    _add_launch(advise, "advise", ["max_cycles"])
+    _add_launch(advise, "advise", ["carveout", "max_cycles"])
     advise.add_argument(
         "--private",
         type=private,
@@ -324,6 +324,7 @@ def _advise(options: argparse.Namespace) -> None:
         max_registers=options.max_registers,
         dynshared=options.dynshared,
         divided=options.private,
+        carveout=options.carveout,
         max_cycles=options.max_cycles,
         jobs=options.jobs,
     )

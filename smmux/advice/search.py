@@ -55,6 +55,7 @@ def advise(
     schedule: str | None = None,
     max_registers: int | None = None,
     dynshared: int = 0,
+    carveout: int | None = None,
     max_cycles: int | None = DEFAULT_MAX_CYCLES,
     jobs: int | None = None,
     progress: bool | None = None,
@@ -67,10 +68,10 @@ def advise(
     "private", ...); without them the collaborative schemes do not apply. schedule: as for `simulate`, by default the
     machine's own. max_registers: the limit of registers per thread in all runs. By default there is none, as when the
     kernel is launched without that option; only a kernel for the paper's hardware gets a limit, if its K + n blocks
-    would not find room otherwise, and the advice says so. Speedups are over the kernel as it is. dynshared, max_cycles:
-    as for `simulate`; a scheme is given up when it has taken twenty times as long as the kernel itself. jobs: how many
-    simulations run at a time, by default one per processor. progress: whether to show a bar with what is running, by
-    default only on a terminal.
+    would not find room otherwise, and the advice says so. Speedups are over the kernel as it is. dynshared,
+    carveout, max_cycles: as for `simulate`; a scheme is given up when it has taken twenty times as long as the
+    kernel itself. jobs: how many simulations run at a time, by default one per processor. progress: whether to show
+    a bar with what is running, by default only on a terminal.
 
     Outputs may be equal by luck. Therefore the kernel's own run, and that of each scheme that would be the best, is
     checked for races; and the kernel runs under the compiler's other schedule too: if its outputs differ there, it
@@ -86,7 +87,7 @@ def advise(
     """
     at_a_time(jobs)  # refuse nonsense before the baseline runs
     division = declared(divided)
-    machine = gpus.current() if gpu is None else gpus.get(gpu)
+    machine = (gpus.current() if gpu is None else gpus.get(gpu)).with_carveout(carveout)
     own = dim3("grid", grid), dim3("block", block)
     definition_of(kernel)
     schedule = machine.schedule if schedule is None else schedule

@@ -105,7 +105,7 @@ class Gpu(_Parameters):
     )
 
     # Whether a driver chooses among them where a launch does not.
-    driver_chooses: bool = field(default=False, compare=False, repr=False)
+    driver_chooses: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for parameter in PARAMETERS.values():
@@ -171,7 +171,7 @@ class Gpu(_Parameters):
             raise ConfigError(f"carveout of {kilobytes} kB: shared memory of {self.name} may have {sizes} kB")
         chosen = {name: (name, value, source) for name, value, source in choices[kilobytes]}
         origin = tuple(chosen.get(row[0], row) for row in self.origin)
-        return self.replace(origin=origin, **{name: value for name, value, _ in chosen.values()})
+        return self.replace(origin=origin, driver_chooses=False, **{name: value for name, value, _ in chosen.values()})
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, as plain data."""

@@ -146,3 +146,12 @@ def test_a_launch_or_a_user_overrules_the_driver() -> None:
     assert on_hopper(32, 1, carveout=100).gpu.smem_bytes == 100 * 1024
     own = gpus.get("H100").replace(smem_bytes=50 * 1024)
     assert nothing.simulate(1, 32, (np.zeros(1, np.int32),), gpu=own).gpu.smem_bytes == 50 * 1024
+
+
+def test_a_machine_that_was_given_a_carveout_keeps_it() -> None:
+    """The driver chooses for the card's own machine alone; the two are not equal, whatever their parameters are."""
+    chosen = gpus.get("H100").with_carveout(16)
+    assert nothing.simulate(1, 32, (np.zeros(1, np.int32),), gpu=chosen, dynshared=8192).gpu.smem_bytes == 16 * 1024
+    largest = gpus.get("H100").with_carveout(228)
+    assert gpus.as_tuple(largest) == gpus.as_tuple(gpus.get("H100"))
+    assert largest != gpus.get("H100")
