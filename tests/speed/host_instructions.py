@@ -43,8 +43,8 @@ LAUNCHES = (
     ("TP", {"width": 512}, "GTX285-1100"),
     ("SP", {"vectors": 256, "elements": 4096, "blocks": 256}, "GTX480-48K"),
 )
-"""Benchmark, size and machine: shared, arithmetic, global memory; both memory systems and kinds of shared banks; divergent
-accesses, and warps that wait for room in the memory system."""
+"""Benchmark, size and machine: shared, arithmetic, global memory; both memory systems and kinds of shared banks;
+divergent accesses, and warps that wait for room in the memory system."""
 
 FLAGS = "-std=c11 -O3 -march=x86-64-v3 -DNDEBUG -DSMMUX_NO_CLONES -ffp-contract=off -fno-math-errno -w"
 """Those of setup.py, but for the one instruction set."""
