@@ -111,10 +111,8 @@ def _add_tables(commands: Any) -> None:
 def _add_option(parser: argparse.ArgumentParser, name: str) -> None:
     """An option of a run, as the list of options has it."""
     option = OPTIONS[name]
-    default = " (default: %(default)s)" * (option.default is not None)
-    parser.add_argument(
-        f"--{name.replace('_', '-')}", type=option.text or str, default=option.default, help=option.meaning + default
-    )
+    meaning = option.meaning.replace("%", "%%") + " (default: %(default)s)" * (option.default is not None)
+    parser.add_argument(f"--{name.replace('_', '-')}", type=option.text or str, default=option.default, help=meaning)
 
 
 def _add_kernel(parser: argparse.ArgumentParser, name: str) -> None:

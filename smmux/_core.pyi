@@ -1,6 +1,6 @@
 """The simulated machine: tables and functions of the C core."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 # Anything with the buffer protocol; NumPy declares it for type checkers only from Python 3.12 on.
@@ -88,10 +88,11 @@ def launch(
     params: Sequence[int],
     buffers: Sequence[tuple[_Buffer, int, int, bool]],
     const: _Buffer,
-    options: dict[str, int],
+    options: Mapping[str, int],
     poll: _Watch | None = None,
     managers: Sequence[Any] | None = None,
     preload: _Buffer | None = None,
+    blocks: _Buffer | None = None,
 ) -> dict[str, Any]: ...
 def occupancy(
     config: Sequence[int],

@@ -13,6 +13,13 @@ static uint64_t turn(struct dispatch *d, uint64_t cycle) {
     return (at + 999) / 1000;
 }
 
+/* Hand the next block out to an SM, where it may start at that cycle. */
+static void hand_out(struct dispatch *d, struct sm *sm, uint64_t cycle) {
+    const uint32_t i = d->next++;
+    if (d->starts) d->starts[i] = cycle;
+    block_add(sm, d->blocks ? d->blocks[i] : i, cycle);
+}
+
 /* One block on each SM of a GPC, GPC by GPC, beginning with the group of those that are left over.
  */
 static void fill_gpcs(struct dispatch *d, struct sm *sms) {
@@ -24,7 +31,7 @@ static void fill_gpcs(struct dispatch *d, struct sm *sms) {
         for (uint32_t i = 0; i < gpcs.count; i++)
             for (uint32_t sm = 0; sm < cfg->sm_count && d->next < d->total; sm++)
                 if (gpcs.of[sm / cfg->sms_per_tpc] == (i + gpcs.count - 1) % gpcs.count)
-                    block_add(&sms[sm], d->next++, cfg->launch_start + round * interval);
+                    hand_out(d, &sms[sm], cfg->launch_start + round * interval);
 }
 
 void dispatch_fill(struct dispatch *d, struct sm *sms) {
@@ -38,8 +45,7 @@ void dispatch_fill(struct dispatch *d, struct sm *sms) {
         for (uint32_t tpc = 0; tpc < tpcs && d->next < d->total; tpc++) {
             const uint32_t sm = tpc * cfg->sms_per_tpc + round % cfg->sms_per_tpc;
             if (sm < cfg->sm_count)
-                block_add(&sms[sm], d->next++,
-                          cfg->launch_start + (uint64_t)round * cfg->dispatch_interval);
+                hand_out(d, &sms[sm], cfg->launch_start + (uint64_t)round * cfg->dispatch_interval);
         }
 }
 
@@ -69,6 +75,6 @@ void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
         d->noted = turn(d, take_finished(sm));
         d->finished++;
         assert(d->finished <= d->next);
-        if (d->next < d->total) block_add(sm, d->next++, d->noted + d->cfg->block_start);
+        if (d->next < d->total) hand_out(d, sm, d->noted + d->cfg->block_start);
     }
 }

@@ -7,7 +7,9 @@
 /* What the dispatcher knows of a grid. */
 struct dispatch {
     const struct config *cfg;
-    uint32_t next, total; /* blocks handed out, blocks of the grid */
+    const uint32_t *blocks; /* which ones, if not all of the grid */
+    uint64_t *starts;       /* NULL, or where to note the cycle from which each may run */
+    uint32_t next, total;   /* blocks handed out, and in all */
     uint32_t finished;
     uint32_t residency; /* blocks an SM may hold */
     uint32_t warps;     /* of a block */

@@ -65,7 +65,9 @@ static enum error create(struct gpu *g, struct outcome *out) {
         .cfg = cfg,
         .residency = out->residency,
         .warps = (l->dims.block[0] * l->dims.block[1] * l->dims.block[2] + 31) / 32,
-        .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
+        .blocks = l->blocks,
+        .starts = l->starts,
+        .total = l->blocks ? l->block_count : l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
     return pool_create(&g->pool, l->threads ? l->threads : 1);
 }
 

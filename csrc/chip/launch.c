@@ -51,9 +51,26 @@ static enum error check_shared(const struct launch *l, struct fault *f, const ch
                   l->cfg->smem_bytes);
 }
 
+/* The blocks of a sample are some of the grid's; no check or table looks at such a launch. */
+static enum error check_sample(const struct launch *l, struct fault *f) {
+    const uint64_t blocks = size_of(l->dims.grid);
+    if (!l->blocks) return OK;
+    if (!l->block_count || l->block_count > blocks)
+        return refuse(f, ERROR_BAD_LAUNCH, "a sample of %u blocks of %llu", l->block_count,
+                      (unsigned long long)blocks);
+    if (l->check || l->preload || l->trace)
+        return refuse(f, ERROR_BAD_LAUNCH, "a sample is not checked, preloaded or traced");
+    for (uint32_t i = 0; i < l->block_count; i++)
+        if (l->blocks[i] >= blocks)
+            return refuse(f, ERROR_BAD_LAUNCH, "block %u of %llu", l->blocks[i],
+                          (unsigned long long)blocks);
+    return OK;
+}
+
 enum error launch_check(const struct launch *l, struct fault *f) {
     const struct program_meta *meta = &l->meta;
     enum error e = check_size(l, f);
+    if (!e) e = check_sample(l, f);
     if (!e && meta->nregs > l->cfg->max_regs_thread)
         e = refuse(f, ERROR_BAD_LAUNCH, "%u registers per thread, max_regs_thread is %u",
                    meta->nregs, l->cfg->max_regs_thread);
@@ -209,6 +226,7 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
                           .buffer_count = l->buffer_count,
                           .max_waiting = l->max_waiting,
                           .warps_per_block = (threads + 31) / 32,
+                          .values = l->values && !p->sass, /* compiled code has ways of its own */
                           .per_pc = out->pc != NULL,
                           .check = l->check,
                           .accesses = l->accesses,

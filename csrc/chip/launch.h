@@ -21,6 +21,10 @@ struct launch {
     uint32_t uniform_count;
     struct program_meta meta;
     struct launch_dims dims;
+    const uint32_t *blocks; /* NULL, or the numbers of the blocks to run, in order: of a sample */
+    uint32_t block_count;
+    bool values;      /* only these count, and not when: warps run on without a clock */
+    uint64_t *starts; /* NULL, or the caller's, per block when it was handed out */
     const uint32_t *params;
     uint32_t param_count;
     struct buffer *buffers; /* next_view is filled in */

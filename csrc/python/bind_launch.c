@@ -19,6 +19,7 @@ struct borrowed {
     struct buffer *buffers;
     uint32_t *params;
     void *preload;             /* a copy, as of the code */
+    void *blocks;              /* likewise */
     struct managers *managers; /* NULL: the management is one of the core's */
 };
 
@@ -31,6 +32,8 @@ static void give_back(struct borrowed *b) {
     PyMem_Free(b->buffers);
     PyMem_Free(b->params);
     PyMem_Free(b->preload);
+    PyMem_Free(b->blocks);
+    PyMem_Free(b->launch.starts);
     bind_free_managers(b->managers);
 }
 
@@ -181,6 +184,7 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
     }
     l->management = managements[management];
     l->check = (enum check_mode)check;
+    l->values = PyDict_GetItemString(dict, "values") == Py_True;
     return 0;
 }
 
@@ -198,6 +202,17 @@ static int borrow_preload(struct borrowed *b, PyObject *table) {
     return status;
 }
 
+/* Which blocks to run; the core notes when each was handed out. */
+static int borrow_blocks(struct borrowed *b, PyObject *blocks) {
+    struct launch *l = &b->launch;
+    if (!blocks || blocks == Py_None) return 0;
+    if (copy_records(blocks, sizeof(uint32_t), &b->blocks, &l->block_count, "blocks") < 0)
+        return -1;
+    l->blocks = b->blocks;
+    l->starts = PyMem_Calloc((size_t)l->block_count + 1, sizeof *l->starts);
+    return l->starts ? 0 : (PyErr_NoMemory(), -1);
+}
+
 /* Arrays of a time line as bytes; None: there is none. */
 static PyObject *timeline_dict(const struct timeline *t, uint32_t sms) {
     if (!t->counts) Py_RETURN_NONE;
@@ -210,15 +225,15 @@ static PyObject *timeline_dict(const struct timeline *t, uint32_t sms) {
         "channel_words", t->channel_words, "lost", (unsigned long long)t->lost);
 }
 
-static PyObject *outcome_dict(const struct outcome *out, uint32_t sms, const void *pc,
+static PyObject *outcome_dict(const struct outcome *out, const struct launch *l, const void *pc,
                               Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
-    PyObject *timeline = counters ? timeline_dict(&out->timeline, sms) : NULL;
+    PyObject *timeline = counters ? timeline_dict(&out->timeline, l->cfg->sm_count) : NULL;
     if (!timeline) {
         Py_XDECREF(counters);
         return NULL;
     }
-    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:y#,s:K,s:y#,s:N,s:{s:K,s:K}}",
+    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:y#,s:K,s:y#,s:N,s:y#,s:{s:K,s:K}}",
                          "counters", counters, "residency", out->residency, "static_residency",
                          out->static_residency, "limiter", limiter_name(out->limiter), "per_pc", pc,
                          pc_bytes, "findings", out->findings ? (const void *)out->findings : "",
@@ -229,7 +244,9 @@ static PyObject *outcome_dict(const struct outcome *out, uint32_t sms, const voi
                          (unsigned long long)out->printed_lost, "accesses",
                          out->accesses ? (const void *)out->accesses : "",
                          (Py_ssize_t)(out->access_count * sizeof *out->accesses), "trace", timeline,
-                         "host", "windows", (unsigned long long)out->host.windows, "passes",
+                         "starts", l->starts ? (const void *)l->starts : "",
+                         (Py_ssize_t)(l->block_count * sizeof *l->starts), "host", "windows",
+                         (unsigned long long)out->host.windows, "passes",
                          (unsigned long long)out->host.passes);
 }
 
@@ -250,7 +267,7 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
     PyObject *result =
         e && b->managers ? bind_raise_managed(b->managers, &out)
         : e              ? bind_raise_outcome(&out)
-                         : outcome_dict(&out, b->launch.cfg->sm_count, out.pc ? (void *)out.pc : "",
+                         : outcome_dict(&out, &b->launch, out.pc ? (void *)out.pc : "",
                            out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
     free(out.pc);
     free(out.findings);
@@ -265,32 +282,35 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
 
 const char bind_launch_doc[] = PyDoc_STR(
     "launch($module, code, uniforms, meta, config, grid, block, params, "
-    "buffers, const, options, poll=None, managers=None, preload=None)\n--\n\n"
+    "buffers, const, options, poll=None, managers=None, preload=None, blocks=None)\n--\n\n"
     "Run one grid to its end; poll(cycle, blocks ended, blocks, places or None) is called "
     "now and then and ends the run by raising; places says where the warps are if they spin; "
     "managers, one per SM, manage its shared memory in place of the management that options name; "
     "preload is the preload table, nine 64-bit integers an entry: array, first byte, last byte, "
     "the "
-    "latter each as coefficients of blockIdx.x, y and z and a constant. "
+    "latter each as coefficients of blockIdx.x, y and z and a constant; "
+    "blocks: numbers of 32 bits, the only blocks to run, in their order. "
     "Returns counters (dict), residency, "
     "static_residency, limiter, per_pc, findings, printed and accesses (bytes), trace (a dict of "
-    "bytes, or None); and host, windows "
+    "bytes, or None), starts (bytes: of each of `blocks` the cycle from which it may run); and "
+    "host, windows "
     "and passes "
     "of the simulation itself, which are no result.");
 
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
     static char *names[] = {"code",  "uniforms", "meta",    "config", "grid",
                             "block", "params",   "buffers", "const",  "options",
-                            "poll",  "managers", "preload", NULL};
+                            "poll",  "managers", "preload", "blocks", NULL};
     PyObject *code, *uniforms, *meta, *config, *grid, *block, *params, *buffers, *constants;
-    PyObject *options, *poll = NULL, *managers = NULL, *preload = NULL, *result = NULL;
+    PyObject *options, *poll = NULL, *managers = NULL, *preload = NULL, *blocks = NULL,
+                       *result = NULL;
     struct borrowed b = {.launch = {.cfg = NULL}};
     struct launch *l = &b.launch;
     uint32_t per_pc = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!|OOO:launch", names, &code,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!|OOOO:launch", names, &code,
                                      &uniforms, &PyDict_Type, &meta, &config, &grid, &block,
                                      &params, &buffers, &constants, &PyDict_Type, &options, &poll,
-                                     &managers, &preload))
+                                     &managers, &preload, &blocks))
         return NULL;
     l->cfg = &b.cfg;
     if (borrow_program(&b, code, uniforms, constants) == 0 && bind_config(config, &b.cfg) == 0 &&
@@ -298,7 +318,7 @@ PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwa
         bind_words(block, l->dims.block, 3, "block") == 0 && read_meta(&l->meta, meta) == 0 &&
         borrow_params(&b, params) == 0 && borrow_buffers(&b, buffers) == 0 &&
         read_options(l, options, &per_pc) == 0 && borrow_managers(&b, managers) == 0 &&
-        borrow_preload(&b, preload) == 0)
+        borrow_preload(&b, preload) == 0 && borrow_blocks(&b, blocks) == 0)
         result = run_borrowed(&b, poll, per_pc != 0);
     give_back(&b);
     return result;

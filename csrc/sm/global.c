@@ -365,10 +365,21 @@ NOINLINE static bool issue_tiled(struct memop *op, const struct buffer *buffer) 
     return issue(op, buffer, true);
 }
 
+/* Where only values count an access is served at once. */
+NOINLINE static bool issue_now(struct memop *op, const struct buffer *buffer) {
+    struct access *a = describe(op, buffer);
+    count_global(op, NULL, 0);
+    access_perform(a, a->mask);
+    global_free_access(op->sm, a);
+    memop_next(op);
+    return true;
+}
+
 bool global_issue(struct memop *op) {
     const struct buffer *buffer;
     if (!op->active) return issue_empty(op);
     if (!global_addresses(op, &buffer)) return false;
+    if (op->sm->m->values) return issue_now(op, buffer);
     return has_tile(op) ? issue_tiled(op, buffer) : issue(op, buffer, false);
 }
 

@@ -282,6 +282,47 @@ static ALWAYS_INLINE uint64_t take_slots(struct sm *sm, const bool observed, con
     }
 }
 
+/* How many instructions a warp may run on for: others may have to go on before it can. */
+#define TURN 4096u
+
+/* Let a warp run on to a barrier, to its end, or for a turn, as if all took no time. */
+static void run_on(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    const struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
+    const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    bool good = true;
+    for (uint32_t n = 0; n < TURN && good && w->state == WARP_RUNNING; n++) {
+        const struct uop *u = &sm->m->program->code[w->pc];
+        const uint32_t active = guarded(w, u);
+        count_issue(sm, active);
+        if (u->path == PATH_MEMORY) {
+            good = lsu_issue(sm, s, warp, u, active, t);
+        } else if (u->path == PATH_CONTROL) {
+            good = issue_control(sm, warp, u, active, t);
+        } else {
+            if (u->needs) good = issue_needs(sm, warp, u, &lanes, active, t, true);
+            if (good && active) exec_table[u->op](u, &lanes, active);
+            if (good) warp_goto(w, w->pc + 1);
+        }
+    }
+}
+
+/* Only values count: warps run on one after the other, each turn in a clock of its own. */
+static uint64_t values(struct sm *sm) {
+    struct subcore *s = &sm->subcores[0]; /* its slot is that of all */
+    for (uint32_t idle = 0; idle < MAX_WARPS; idle++) {
+        s->last = (s->last + 1) % MAX_WARPS;
+        if (sm->warps[s->last].state != WARP_RUNNING) continue;
+        if (s->slot < sm->now) s->slot = sm->now;
+        if (s->slot >= sm->reach || s->slot >= sm_event(sm)) return s->slot;
+        sm->now = s->slot++;
+        run_on(sm, s->last, sm->now);
+        if (sm->fault.code != OK) return sm->now;
+        idle = 0;
+    }
+    return NEVER;
+}
+
 /* Compiled for each case of its own: most machines have no slots of the SFU, issue one instruction
  * at a time and let a warp issue in each slot, few obey control bits, most runs are not observed,
  * and these are the hottest lines of the simulator. */
@@ -294,6 +335,7 @@ static uint64_t obedient_watched(struct sm *sm) { return take_slots(sm, true, tr
 
 issue_slots *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
+    if (sm->m->values) return values;
     if (sm->m->program->control) return sm->observed ? obedient_watched : obedient;
     if (cfg->sfu_slots || cfg->issue_width > 1 || holds_warps(cfg) || sm->units.several)
         return sm->observed ? special_watched : special;

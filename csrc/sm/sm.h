@@ -66,6 +66,7 @@ struct machine {
     struct preload *preload;   /* NULL: there is no preload table */
     uint32_t flights;          /* transactions that an SM can have in flight */
     bool dynamic;              /* bar.sync +1, -1 take effect */
+    bool values;               /* only values count (issue.c) */
     uint32_t static_smem;      /* bytes allocated at dispatch */
     uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts
                              no other one */

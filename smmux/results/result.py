@@ -24,6 +24,7 @@ from smmux.results import checks
 from smmux.results.checks import Findings
 from smmux.results.printed import text_of
 from smmux.results.recorded import accesses_of
+from smmux.results.sampled import Sampled
 from smmux.results.trace import Trace
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Result(Mapping[str, int]):
     `line_counters` (columns), None unless asked for. check: the option of that name. findings: the findings of the
     check, None without one. printed: what the kernel printed, in the order of blocks and threads.
     accesses: records of `smmux.results.recorded.ACCESS`, empty unless asked for. trace: the time line, None
-    unless asked for.
+    unless asked for. sampled: how sure cycles are of which only a sample was simulated, None if all was.
     """
 
     kernel: str
@@ -87,6 +88,7 @@ class Result(Mapping[str, int]):
     printed: str = ""
     accesses: NDArray[np.void] = field(default_factory=accesses_of)
     trace: Trace | None = None
+    sampled: Sampled | None = None
 
     @classmethod
     def from_core(
@@ -97,6 +99,7 @@ class Result(Mapping[str, int]):
         grid: Dim3,
         block: Dim3,
         options: Mapping[str, Any],
+        sampled: Sampled | None = None,
     ) -> Result:
         """The result in the dictionary that `_core.launch` returns, of a run with all of `LaunchOptions`."""
         raw, check, preload = outcome.get("per_pc"), options["check"], options["preload"]
@@ -126,6 +129,7 @@ class Result(Mapping[str, int]):
             printed=text_of(outcome["printed"], outcome["printed_lost"], program),
             accesses=accesses_of(outcome["accesses"]),
             trace=Trace.from_core(outcome["trace"], program, gpu, counters["cycles"]),
+            sampled=sampled,
         )
 
     # ---- the mapping: counters by name
@@ -306,6 +310,7 @@ class Result(Mapping[str, int]):
             "extra_blocks": self.extra_blocks,
             "cycles": self.cycles,
             "time_us": self.time_us,
+            "sampled": None if self.sampled is None else self.sampled.to_dict(),
             "residency": self.residency,
             "static_residency": self.static_residency,
             "achieved_residency": self.achieved_residency,
@@ -375,9 +380,10 @@ class Result(Mapping[str, int]):
 
     def __repr__(self) -> str:
         ordered = f", schedule {self.schedule}" if self.schedule else ""
+        sampled = "" if self.sampled is None else f" ({self.sampled.text})"
         checked = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
         return (
-            f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us, "
+            f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us{sampled}, "
             f"{self.residency} blocks per SM ({self.limiter}){ordered}{checked}>"
         )
 

@@ -30,9 +30,11 @@ _SOURCE = "margin:0;white-space:pre-wrap;min-width:18em;padding-left:8ch;text-in
 def result_html(result: Result) -> str:
     """A page section about one run."""
     ordered = f", schedule {html.escape(result.schedule)}" if result.schedule else ""
+    sampled = "" if result.sampled is None else f" ({html.escape(result.sampled.text)})"
     head = (
         f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}: {result.cycles:,} cycles, "
-        f"{result.time_us:,.2f} &micro;s; {result.residency} blocks per SM (limited by {html.escape(result.limiter)}, "
+        f"{result.time_us:,.2f} &micro;s{sampled}; "
+        f"{result.residency} blocks per SM (limited by {html.escape(result.limiter)}, "
         f"{result.static_residency} with static management), {result.achieved_residency:.2f} on average; "
         f"grid {result.grid}, block {result.block}{ordered}"
     )

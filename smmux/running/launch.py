@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,11 +17,12 @@ from smmux.base.tracebacks import brief
 from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
 from smmux.machines import management
-from smmux.machines.occupancy import driver_carveout, registers_for, static_reserved
+from smmux.machines.occupancy import driver_carveout, occupancy, registers_for, static_reserved
 from smmux.results.result import Result
-from smmux.running import faults
+from smmux.results.sampled import Sampled
+from smmux.running import faults, sampling
 from smmux.running.arguments import pack
-from smmux.running.launch_options import LaunchOptions, complete, documented, for_core
+from smmux.running.launch_options import LaunchOptions, beyond_static, complete, documented, for_core
 from smmux.running.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -71,32 +73,60 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
                 "the program was compiled for smaller grids, blocks or numbers, which its indices count on: "
                 "use Kernel.simulate, which compiles for the launch"
             )
+        if chosen["sample"] is not None:
+            sampling.refuse(chosen)
         managers = management.managers(chosen["management"], machine, program)
         preload = chosen["preload"]
         if preload is not None:
             preload.check(program.name, arguments)
     except LaunchError as error:
         raise faults.of_launch(error, program, check) from None
+    sampled: Sampled | None = None
     try:
         with Progress(program.name, chosen["max_cycles"]) as progress:
-            outcome = _core.launch(
-                code=np.ascontiguousarray(program.code),
-                uniforms=np.ascontiguousarray(program.uniforms),
-                meta=_meta(program, reserved),
-                config=gpus.as_tuple(machine),
-                grid=grid3,
-                block=block3,
-                params=arguments.words,
-                buffers=arguments.buffers,
-                const=program.const if arguments.const is None else arguments.const,
-                options=numbers,
-                poll=progress,
-                managers=managers,
-                preload=None if preload is None else preload.records(),
-            )
+
+            def core(gpu: Gpu, blocks: sampling.Blocks | None = None, values: bool = False) -> dict[str, Any]:
+                return _core.launch(
+                    code=np.ascontiguousarray(program.code),
+                    uniforms=np.ascontiguousarray(program.uniforms),
+                    meta=_meta(program, reserved),
+                    config=gpus.as_tuple(gpu),
+                    grid=grid3,
+                    block=block3,
+                    params=arguments.words,
+                    buffers=arguments.buffers,
+                    const=program.const if arguments.const is None else arguments.const,
+                    options={**numbers, "values": values},
+                    poll=progress,
+                    managers=managers,
+                    preload=None if preload is None else preload.records(),
+                    blocks=blocks,
+                )
+
+            if chosen["sample"] is None:
+                outcome = core(machine)
+            else:
+                wave = _resident(program, machine, block3, chosen) * machine.sm_count
+                how = float(chosen["sample"]), bool(chosen["outputs"])
+                outcome, sampled = sampling.simulate(core, machine, arguments.buffers, math.prod(grid3), wave, *how)
     except KernelError as error:
         raise faults.of_run(error, program, arguments, grid3, block3, check) from error.__cause__
-    return Result.from_core(outcome, program, machine, grid3, block3, chosen)
+    return Result.from_core(outcome, program, machine, grid3, block3, chosen, sampled)
+
+
+def _resident(program: Program, gpu: Gpu, block: Dim3, options: Mapping[str, Any]) -> int:
+    """How many blocks an SM holds."""
+    dynamic, extra = beyond_static(options)
+    found = occupancy(
+        math.prod(block),
+        program.nregs,
+        program.shared_bytes - program.reserved_bytes,
+        gpu,
+        program.param_bytes(gpu.pointer_bytes),
+        dynamic_bytes=program.dynamic_bytes,
+        extra_blocks=extra if dynamic else None,
+    )
+    return found.blocks
 
 
 def _configured(gpu: Gpu, options: Mapping[str, Any]) -> Gpu:

@@ -137,6 +137,15 @@ def _size(name: str, value: Any) -> int:
     return 0 if value is None else integer(name, value, 0, 1 << 20)
 
 
+def _share(name: str, value: Any) -> int:
+    """The check of a relative error, or of none: whether there is one."""
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < 1:
+        raise ConfigError(f"{name} must be None or a relative error between 0 and 1, not {value!r}")
+    return 1
+
+
 def _limit(name: str, value: Any) -> int:
     """The check of a limit of cycles; the core takes 0 for no limit."""
     return 0 if value is None else integer(name, value, 1, (1 << 63) - 1)
@@ -238,6 +247,28 @@ class LaunchOptions(TypedDict, total=False):
             _between(1, MAX_HOST_THREADS),
             "threads of this computer that simulate; results do not depend on it",
             int,
+        ),
+    ]
+    sample: Annotated[
+        float | None,
+        Option(
+            None,
+            None,
+            _share,
+            "simulate so many blocks of a large grid that its cycles are known to within this relative error at 95 % "
+            "confidence, such as 0.01, and not all; `result.sampled` says how many, and how sure. Counters are in "
+            "proportion to blocks. None for the whole grid",
+            float,
+        ),
+    ]
+    outputs: Annotated[
+        bool,
+        Option(
+            True,
+            None,
+            lambda _, value: int(bool(value)),
+            "with sample, whether blocks that are not simulated run for their values alone, which takes longer than "
+            "the sample; with False all arrays stay as they were",
         ),
     ]
     profile: Annotated[

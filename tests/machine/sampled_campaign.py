@@ -1,0 +1,82 @@
+"""Whole runs beside sampled ones: how often the true cycles lie in the interval, how wide it is, what time it saves.
+
+    python -m tests.machine.sampled_campaign [--sample 0.02] [--gpus GTX285 GTX480-48K] [--names FFT TP ...]
+
+Benchmarks with some hundred waves of blocks, and the programs of `experiments.programs` as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from experiments import programs
+from smmux import benchmarks
+
+SIZES: dict[str, dict[str, int]] = {
+    "MV": {"width": 64, "height": 1 << 20},
+    "FFT": {"batch": 65536},
+    "TP": {"width": 6144},
+    "CV": {"width": 768, "height": 28672},
+    "STO": {"windows": 1 << 20},
+    "MM": {"height": 4096, "inner": 32, "width": 4096},
+    "SP": {"vectors": 65536, "elements": 256, "blocks": 65536},
+    "RD": {"elements": 1 << 24, "blocks": 16384},
+}
+"""Sizes of benchmarks that have many blocks."""
+
+
+def cases(names: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:
+    """Name, kernel and problem of each program."""
+    for name, size in SIZES.items():
+        if not names or name in names:
+            benchmark = benchmarks.get(name)
+            yield name, benchmark.kernel(), benchmark.problem(size)
+    for name in programs.workloads():
+        if not names or name in names:
+            workload = programs.workload(name)
+            yield name, workload.kernels["baseline"], workload.problem("default")
+
+
+def say(row: str) -> None:
+    """Print a row at once."""
+    sys.stdout.write(row + "\n")
+    sys.stdout.flush()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run, print a row each, and the sum."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=float, default=0.02, help="relative error (%(default)s)")
+    parser.add_argument("--gpus", nargs="+", default=["GTX285", "GTX480-48K"])
+    parser.add_argument("--names", nargs="+", default=[])
+    options = parser.parse_args(argv)
+    inside, sampled = 0, 0
+    for gpu in options.gpus:
+        for name, kernel, problem in cases(options.names):
+            seconds, results = [], []
+            for extra in ({"sample": options.sample, "outputs": False}, {}):
+                arguments = problem.arguments()
+                begun = time.perf_counter()
+                results.append(kernel.simulate(problem.grid, problem.block, arguments, gpu=gpu, **extra))
+                seconds.append(time.perf_counter() - begun)
+            guess, true = results
+            row = f"{name:6} {gpu:12} {true['blocks']:8} blocks {true.cycles:11} cycles"
+            if guess.sampled is None:
+                say(f"{row}  run whole")
+                continue
+            sampled += 1
+            inside += guess.sampled.low <= true.cycles <= guess.sampled.high
+            say(
+                f"{row}  {guess.cycles / true.cycles - 1:+7.2%} (± {guess.sampled.error:.2%}) from "
+                f"{guess.sampled.blocks:6} blocks, {seconds[1] / seconds[0]:6.1f} times as fast"
+            )
+    say(f"{inside} of {sampled} in their intervals")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
