@@ -33,8 +33,9 @@ Blocks = NDArray[np.uint32]
 Run = Callable[[Gpu, Blocks | None, bool], Outcome]
 """Runs some blocks of a grid on a machine, or all, and with True for their values alone."""
 
-ENDS = 2
-"""Waves at either end of the grid that are simulated as they are; the last wave, if it is not full, comes on top."""
+BEGIN, END = 32, 2
+"""Waves at the ends of the grid that are simulated as they are; the last one, if it is not full, comes on top. At first
+all multiprocessors do the same at the same time: the rate is steady when they have drifted apart."""
 MEASURED = 2
 """Waves of a cluster that are measured, behind one that is not."""
 CLUSTERS = 8
@@ -82,8 +83,8 @@ def plan(total: int, wave: int, clusters: int) -> tuple[Blocks, list[Cluster]] |
     The simulated blocks leave as many over in the last wave as the grid's do.
     """
     length = (1 + MEASURED) * wave
-    tail = ENDS * wave + total % wave
-    begin, end = ENDS * wave, total - tail
+    tail = END * wave + total % wave
+    begin, end = BEGIN * wave, total - tail
     if 2 * (begin + tail + clusters * length) > total:
         return None
     edges = [begin + round(part * (end - begin) / wave / clusters) * wave for part in range(clusters + 1)]

@@ -14,16 +14,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from experiments import programs
-from smmux import benchmarks
+from smmux import LaunchError, Result, benchmarks
 
 SIZES: dict[str, dict[str, int]] = {
     "MV": {"width": 64, "height": 1 << 20},
-    "FFT": {"batch": 65536},
+    "FFT": {"batch": 61440},
     "TP": {"width": 6144},
     "CV": {"width": 768, "height": 28672},
     "STO": {"windows": 1 << 20},
     "MM": {"height": 4096, "inner": 32, "width": 4096},
-    "SP": {"vectors": 65536, "elements": 256, "blocks": 65536},
+    "SP": {"vectors": 61440, "elements": 256, "blocks": 61440},
     "RD": {"elements": 1 << 24, "blocks": 16384},
 }
 """Sizes of benchmarks that have many blocks."""
@@ -38,7 +38,14 @@ def cases(names: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:
     for name in programs.workloads():
         if not names or name in names:
             workload = programs.workload(name)
-            yield name, workload.kernels["baseline"], workload.problem("default")
+            yield name, next(iter(workload.kernels.values())), workload.problem("default")
+
+
+def timed(kernel: Any, problem: Any, gpu: str, **options: Any) -> tuple[Result, float]:
+    """The result of a run, and how many seconds it took."""
+    arguments = problem.arguments()
+    begun = time.perf_counter()
+    return kernel.simulate(problem.grid, problem.block, arguments, gpu=gpu, **options), time.perf_counter() - begun
 
 
 def say(row: str) -> None:
@@ -57,13 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     inside, sampled = 0, 0
     for gpu in options.gpus:
         for name, kernel, problem in cases(options.names):
-            seconds, results = [], []
-            for extra in ({"sample": options.sample, "outputs": False}, {}):
-                arguments = problem.arguments()
-                begun = time.perf_counter()
-                results.append(kernel.simulate(problem.grid, problem.block, arguments, gpu=gpu, **extra))
-                seconds.append(time.perf_counter() - begun)
-            guess, true = results
+            try:
+                (guess, first), (true, second) = (
+                    timed(kernel, problem, gpu, **extra) for extra in ({"sample": options.sample, "outputs": False}, {})
+                )
+            except LaunchError as error:
+                say(f"{name:6} {gpu:12} {str(error).partition(';')[0]}")
+                continue
             row = f"{name:6} {gpu:12} {true['blocks']:8} blocks {true.cycles:11} cycles"
             if guess.sampled is None:
                 say(f"{row}  run whole")
@@ -72,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             inside += guess.sampled.low <= true.cycles <= guess.sampled.high
             say(
                 f"{row}  {guess.cycles / true.cycles - 1:+7.2%} (± {guess.sampled.error:.2%}) from "
-                f"{guess.sampled.blocks:6} blocks, {seconds[1] / seconds[0]:6.1f} times as fast"
+                f"{guess.sampled.blocks:6} blocks, {second / first:6.1f} times as fast"
             )
     say(f"{inside} of {sampled} in their intervals")
     return 0

@@ -18,7 +18,7 @@ from smmux.running import sampling
 @pytest.mark.parametrize("wave", [1, 30, 120])
 @pytest.mark.parametrize("clusters", [8, 24])
 def test_a_plan_has_each_block_once_and_stands_for_all(wave: int, clusters: int) -> None:
-    for total in (2 * (4 + 3 * clusters) * wave + 2 * (wave - 1), 1000 * wave + wave // 2, 2000 * wave):
+    for total in (2 * (34 + 3 * clusters) * wave + 2 * (wave - 1), 1000 * wave + wave // 2, 2000 * wave):
         chosen = sampling.plan(total, wave, clusters)
         assert chosen
         blocks, places = chosen
@@ -79,7 +79,7 @@ def test_quantiles_of_student_are_scipy_s() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("SP", {"vectors": 6000, "elements": 256, "blocks": 6000}), ("FFT", {"batch": 4096})]
+    ("name", "size"), [("SP", {"vectors": 12000, "elements": 128, "blocks": 12000}), ("FFT", {"batch": 4096})]
 )
 def test_a_sampled_run_is_close_and_its_arrays_are_the_kernel_s(name: str, size: dict[str, int]) -> None:
     benchmark = benchmarks.get(name)
@@ -131,7 +131,7 @@ def everything(out: Any, counts: Any, table: Any) -> None:
 
 
 def test_values_of_blocks_that_are_not_simulated_are_right_to_the_bit() -> None:
-    blocks = 12_000
+    blocks = 16_000
     table = np.random.default_rng(1).random(64, np.float32) * 40
     runs = []
     for sample in (None, 0.1):
@@ -157,7 +157,7 @@ def in_turn(order: Any, out: Any) -> None:
 
 
 def test_blocks_that_wait_for_others_are_run_whole() -> None:
-    blocks, options = 2000, {"gpu": "GTX285", "max_cycles": 20_000_000}
+    blocks, options = 3600, {"gpu": "GTX285", "max_cycles": 20_000_000}
     order, out = np.zeros(1, np.int32), np.zeros(blocks, np.int32)
     result = in_turn.simulate(blocks, 32, (order, out), sample=0.1, **options)
     assert result.sampled is None
