@@ -82,6 +82,8 @@ def sentence(baseline: Result, result: Result) -> str:
     named = ", ".join(cause.text for cause in (*time[:NAMED], *work[:NAMED]))
     pace = speedup - 1 if speedup >= 1 else 1 / speedup - 1
     head = "as fast" if pace < 0.005 else f"{pace:.0%} {'faster' if speedup > 1 else 'slower'}"
+    if baseline.sampled or result.sampled:
+        head += " (sampled)"
     return f"{head}: {named}" if named else head
 
 

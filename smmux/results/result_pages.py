@@ -85,6 +85,8 @@ def comparison_html(comparison: Comparison) -> str:
         ("on average", *(f"{run.achieved_residency:.2f}" for run in both)),
         ("grid, block", *(f"{run.grid}, {run.block}" for run in both)),
     ]
+    if any(run.sampled for run in both):
+        facts.insert(4, ("sampled", *("" if run.sampled is None else run.sampled.text for run in both)))
     longest = max(run.time_us for run in both) or 1
     bars = [(name, run.stalls, run.time_us / longest) for name, run in zip(("baseline", "result"), both, strict=True)]
     head = ("counter", "baseline", "result", "ratio", "unit")

@@ -96,6 +96,8 @@ def test_a_sampled_run_is_close_and_its_arrays_are_the_kernel_s(name: str, size:
     assert result["instructions"] == pytest.approx(whole["instructions"], rel=0.02)
     assert "sampled" in repr(result)
     assert "sampled" in result._repr_html_()
+    assert "(sampled)" in result.compare(whole).text
+    assert result.sampled.text in result.compare(whole)._repr_html_()
     assert result.to_dict()["sampled"]["grid"] == whole["blocks"] == result["blocks"]
 
 
