@@ -75,10 +75,23 @@ struct glance {
     uint8_t shape[2];  /* enum half_shape */
 };
 
+/* Do the lanes of each half-warp ask for words that follow one another? */
+static ALWAYS_INLINE bool is_linear(const uint32_t addr[32]) {
+    if (addr[15] != addr[0] + 60 || addr[31] != addr[16] + 60) return false;
+    const struct pair other = differing(addr, ~0u, true, (struct pair){{addr[0], addr[16]}}, 4);
+    return !(other.half[0] | other.half[1]);
+}
+
 static ALWAYS_INLINE struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
     const uint32_t lead[2] = {bits_lowest(mask | 1u << 15), bits_lowest(mask >> 16 | 1u << 15)};
     struct glance seen = {.lanes = mask, .first = {{addr[lead[0]], addr[16 + lead[1]]}}};
 
+    if (mask == 0xffffffffu && is_linear(addr)) {
+        seen.shape[0] = seen.shape[1] = HALF_LINEAR;
+        seen.apart = (struct pair){{addr[0] ^ addr[15], addr[16] ^ addr[31]}}; /* no lane differs
+                                                                                  higher up */
+        return seen;
+    }
     if (mask == 0xffffffffu) seen.apart = differing(addr, mask, true, seen.first, 0);
     else seen.apart = differing(addr, mask, false, seen.first, 0);
     for (uint32_t half = 0; half < 2; half++) {
