@@ -14,7 +14,8 @@ import smmux
 
 project = "smmux"
 author = "the authors of smmux"
-release = version = smmux.__version__
+release = smmux.__version__
+version = release.partition("+")[0]  # without the commit
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "made"]
 exclude_patterns = ["figures/*", "templates/*"]

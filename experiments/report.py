@@ -74,7 +74,7 @@ def _experiment(name: str, content: dict[str, Any], picture: Path) -> Iterator[s
     host = ", ".join(f"{key} {value}" for key, value in made["host"].items())
     facts = [
         ("command", f"python -m experiments.{name}{' --quick' if made.get('quick') else ''}"),
-        ("version", str(made["version"])),
+        ("version", made["version"] + (f", commit {made['commit']}" if made.get("commit") else "")),
         ("simulated points", str(len(content["rows"]))),
         ("seconds", str(made["seconds"])),
         ("machines", ", ".join(machines)),

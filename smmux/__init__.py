@@ -95,7 +95,7 @@ if TYPE_CHECKING:
 
     from . import benchmarks, cuda, errors, gpus, models, multiplex, plot, preload, smm, sweep, types
 
-__version__ = "0.1.0"
+    __version__: str
 
 __all__ = [
     "AllocationError",
@@ -195,6 +195,16 @@ _MEMBERS = {
 }
 
 
+def _version() -> str:
+    """What the build wrote, which has it from git; no part of any fingerprint, since it changes with each commit."""
+    from pathlib import Path
+
+    try:
+        return Path(__file__).with_name("version.txt").read_text("utf-8").strip()
+    except OSError:  # only the core was built here, by hand
+        return "0.0"
+
+
 if not TYPE_CHECKING:  # type checkers know the names that there are
 
     def __getattr__(name: str) -> Any:
@@ -205,6 +215,9 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
             value = getattr(importlib.import_module(_MEMBERS[name]), name)
             globals()[name] = value
             return value
+        if name == "__version__":
+            globals()[name] = _version()
+            return globals()[name]
         if name in _OF_THE_HOST:
             raise no_attribute(
                 f"module 'smmux' has no attribute {name!r}, which is no part of kernels: from numba import {name}"

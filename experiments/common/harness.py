@@ -10,6 +10,7 @@ import io
 import json
 import os
 import platform
+import subprocess
 import sys
 import textwrap
 import time
@@ -41,6 +42,7 @@ OPTIONS = {
 }
 """Options that only some experiments have; each is a flag."""
 
+ROOT = Path(__file__).parents[2]
 CACHE = "sweeps.sqlite"
 """File of records in the folder of results, for `--resume`."""
 INTERRUPTED = 130
@@ -189,16 +191,28 @@ def _sweeping(cache: Path | None, executor: str, jobs: int) -> Iterator[None]:
 
 
 def _provenance(experiment: Experiment, given: Mapping[str, Any], seconds: float) -> Record:
-    """What the records were made with: versions, options, machines, sizes and host."""
+    """What the records were made with: version and commit, options, machines, sizes and host."""
     return {
         "experiment": experiment.name,
         "version": smmux.__version__,
+        "commit": commit(),
         **given,
         "seconds": round(seconds, 3),
         "machines": [{**m.to_dict(), "sources": dict(m.sources)} for m in _call(experiment.machines, given)],
         "sizes": dict(_call(experiment.sizes, given)),
         "host": _host(),
     }
+
+
+def commit() -> str | None:
+    """What git says of this checkout as it is now, which may have moved on since the build that gave the version."""
+    if not (ROOT / ".git").exists():
+        return None
+    command = ["git", "describe", "--tags", "--always", "--dirty"]
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):  # no git, or no leave to read
+        return None
 
 
 def _host() -> dict[str, Any]:

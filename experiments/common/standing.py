@@ -60,8 +60,10 @@ def folders() -> list[Path]:
 
 
 def contents(folder: Path) -> list[tuple[str, str]]:
-    """The files of a folder by name, each with what stands for its contents, without those that Python makes itself."""
+    """The files of a folder by name, each with what stands for its contents, without those that Python makes itself and
+    the version, which changes with each commit."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    files = (path for path in files if path != folder / "version.txt")
     return [(path.relative_to(folder).as_posix(), _digest(path)) for path in files]
 
 

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 PACKAGE = Path(__file__).parents[1]
-SOURCES = (".py", ".so", ".pyd")
+SOURCES = (".py", ".so", ".pyd", ".cuh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Text:
 
 
 def _files() -> list[str]:
-    """The files of smmux that Python loads."""
+    """The files of smmux that Python loads, and that compilers read."""
     found = (os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names)
     return sorted(path for path in found if path.endswith(SOURCES))
 
@@ -85,13 +85,14 @@ def _package() -> str:
 
 
 def environment() -> str:
-    """What stands for all that is installed: smmux, Python, and each distribution with its list of files."""
+    """What stands for all that is installed: smmux, Python, and each other distribution with its list of files."""
     return f"{package()} {sys.version} {sys.flags.optimize} {_installed().digest}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Installed:
-    """digest: of the versions of all distributions and their lists of files; tops: names of what they bring."""
+    """digest: of the versions of all distributions and their lists of files, without smmux, whose version changes with
+    each commit; tops: names of what they bring."""
 
     digest: str
     tops: frozenset[str]
@@ -119,7 +120,8 @@ def _installed() -> _Installed:
     for path in sorted(path for place in _sites() for path in Path(place).glob("*.*-info")):
         listed = next((file for name in ("RECORD", "installed-files.txt") if (file := path / name).is_file()), None)
         text = listed.read_bytes() if listed else b""
-        found.update(f"{path.name}:{hashlib.sha256(text).hexdigest()};".encode())
+        if not path.name.startswith("smmux-"):
+            found.update(f"{path.name}:{hashlib.sha256(text).hexdigest()};".encode())
         tops |= {line.partition(b"/")[0].partition(b",")[0].decode(errors="replace") for line in text.splitlines()}
         if (top := path / "top_level.txt").is_file() and not listed:
             tops |= set(top.read_text(errors="replace").split())

@@ -109,11 +109,13 @@ def test_files_stand_as_long_as_nothing_has_changed(tmp_path: Path, monkeypatch:
         assert not stands(True)
 
 
-def test_all_files_of_a_folder_count_but_those_that_python_makes(tmp_path: Path) -> None:
+def test_all_files_of_a_folder_count_but_those_that_python_makes_and_the_version(tmp_path: Path) -> None:
     (tmp_path / "inner" / "__pycache__").mkdir(parents=True)
     (tmp_path / "inner" / "data.csv").write_text("1")
     seen = [standing.contents(tmp_path)]
     (tmp_path / "inner" / "__pycache__" / "a.pyc").write_text("1")
+    assert standing.contents(tmp_path) == seen[0]
+    (tmp_path / "version.txt").write_text("0.1.dev1+g1234567")
     assert standing.contents(tmp_path) == seen[0]
     (tmp_path / "inner" / "data.csv").write_text("2")
     seen.append(standing.contents(tmp_path))
@@ -129,6 +131,7 @@ def test_code_is_that_of_smmux_and_of_the_experiments() -> None:
     names = {name for folder in standing.folders() for name, _ in standing.contents(folder)}
     assert {"plot.py", "drawing/smmux.mplstyle", "fig12.py", "claims/claims.toml", "common/published.csv"} <= names
     assert any(name.startswith("_core") for name in names)
+    assert "version.txt" not in names
 
 
 def test_a_failed_script_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

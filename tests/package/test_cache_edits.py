@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from smmux import ConfigError, cuda, gpus, narrow
-from smmux.sweep import Cache, CacheWarning, sweep
+from smmux.sweep import Cache, CacheWarning, modules, sweep
 from smmux.sweep.workers import Workers
 from tests.package.edits import EDITS
 
@@ -61,6 +61,21 @@ def script(folder: Path, *words: str, text: str | None = None) -> str:
     env = {**os.environ, "PYTHONPATH": str(TREE), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "main.py", *words], cwd=folder, env=env, capture_output=True, text=True)
     return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+
+def test_what_is_installed_counts_by_its_version_but_smmux_by_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version of smmux is another one after each commit."""
+    (tmp_path / "smmux-0.1.0.dist-info").mkdir()
+    (tmp_path / "other-1.0.dist-info").mkdir()
+    monkeypatch.setattr(modules, "_sites", lambda: (str(tmp_path),))
+    before = modules._installed.__wrapped__().digest
+    (tmp_path / "smmux-0.1.0.dist-info").rename(tmp_path / "smmux-0.1.1.dev1+g1234567.dist-info")
+    assert modules._installed.__wrapped__().digest == before
+    (tmp_path / "other-1.0.dist-info").rename(tmp_path / "other-1.1.dist-info")
+    assert modules._installed.__wrapped__().digest != before
+    assert not [path for path in modules._FILES if Path(path).name == "version.txt"]
 
 
 H = "K = 1\ndef f(n):\n    return n + K\n"

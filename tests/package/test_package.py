@@ -1,7 +1,5 @@
 """Facts about the package as installed."""
 
-import datetime
-import importlib.metadata
 import inspect
 import os
 import re
@@ -19,27 +17,6 @@ from smmux.running.launch import launch
 from smmux.running.launch_options import OPTIONS, LaunchOptions, complete, for_core
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.checkout
-def test_version_stands_in_one_place():
-    assert re.fullmatch(r"\d+\.\d+\.\d+", smmux.__version__)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert "version" in project["dynamic"]
-    try:
-        installed = importlib.metadata.version("smmux")
-    except importlib.metadata.PackageNotFoundError:
-        return  # run from a source tree
-    assert installed == smmux.__version__
-
-
-@pytest.mark.checkout
-def test_citation_and_changes_are_of_this_version():
-    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    newest = re.search(r"^## \[([\d.]+)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert (cited[1], newest[1]) == (smmux.__version__, smmux.__version__)
-    dated = re.search(r"^date-released: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    assert datetime.date.fromisoformat(dated[1]) == datetime.date.fromisoformat(newest[2])
 
 
 @pytest.mark.checkout

@@ -194,7 +194,8 @@ def test_the_report_is_one_page_with_provenance(
 ) -> None:
     machine = {"name": "GTX285", "sources": {"lat_alu": "x"}}
     host = {"platform": "Linux"}
-    made = {"version": "0.1.0", "seconds": 1.5, "machines": [machine], "sizes": {"n": 7}, "host": host, "quick": True}
+    code = {"version": "0.1.0", "commit": "v0.1.0-dirty"}
+    made = {**code, "seconds": 1.5, "machines": [machine], "sizes": {"n": 7}, "host": host, "quick": True}
     verdict = {"id": "P5", "ours": [1], "reproduced": True, "note": "counted"}
     content = {"caption": "Figure 14 & <more>.", "rows": [{}, {}], "claims": [verdict], "provenance": made}
     (tmp_path / "fig14.json").write_text(json.dumps(content))
@@ -204,6 +205,7 @@ def test_the_report_is_one_page_with_provenance(
     assert "Figure 14 &amp; &lt;more&gt;." in page
     assert "data:image/png;base64," in page
     assert "python -m experiments.fig14 --quick" in page
+    assert "0.1.0, commit v0.1.0-dirty" in page
     assert not re.search(r"(?:src|href)=['\"](?!data:|#)", page)
     assert all(f"<td>{id}</td>" in page for id in claims())
     assert report.main(["--out", str(tmp_path / "none")]) == 2

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import smmux
 from experiments.common import (
     harness,
     verdicts,
@@ -60,6 +64,8 @@ def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.C
     assert [claim["note"] for claim in content["claims"]] == [f"{QUICK}; why", QUICK]
     assert content["provenance"]["machines"][0]["sm_count"] == 30
     assert content["provenance"]["quick"] is True
+    assert content["provenance"]["version"] == smmux.__version__
+    assert content["provenance"]["commit"] == harness.commit()
     assert content["provenance"]["sizes"] == {"MV": {"width": 64}}
     rows = list(csv.DictReader((tmp_path / "new" / "demo.csv").read_text().splitlines()))
     assert rows[1] == {"x": "2", "y": "", "z": "text", "quick": "", "stalls": ""}
@@ -70,6 +76,28 @@ def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.C
     assert "the stalls" not in printed
     assert "claims: 2 not judged" in printed
     assert "reproduced" not in printed
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_the_commit_is_that_of_this_checkout_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True)
+
+    monkeypatch.setattr(harness, "ROOT", tmp_path)
+    assert harness.commit() is None
+    (tmp_path / "a").write_text("1")
+    git("init", "--quiet")
+    assert harness.commit() is None  # no commit yet
+    git("add", "a")
+    git("commit", "--quiet", "--message", "first")
+    first = harness.commit()
+    assert re.fullmatch("[0-9a-f]{7,}", first or "")
+    (tmp_path / "a").write_text("2")
+    assert harness.commit() == f"{first}-dirty"
+    git("commit", "--quiet", "--all", "--message", "second")
+    git("tag", "v0.1.0")
+    assert harness.commit() == "v0.1.0"
 
 
 def test_full_runs_are_judged_and_quick_ones_that_are_no_smaller(tmp_path: Path) -> None:
