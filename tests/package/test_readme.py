@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from smmux import ConfigError
 from smmux.__main__ import main
+from smmux.compiler.sass.tools import find_tool
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -116,6 +118,21 @@ def test_the_readmes_first_example_gives_its_pictures(tmp_path, monkeypatch):
     assert "out[column + y, row + x] = tile[x, y]" in page
     assert "open in Perfetto" in page
     assert names["result"]["shared_conflicts"] > 0
+
+
+def test_the_readmes_cuda_kernel_runs(monkeypatch):
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # a sanitizer would end the compiler
+    try:
+        for tool in ("nvcc", "ptxas", "nvdisasm"):
+            find_tool(tool)
+    except ConfigError as error:
+        pytest.skip(str(error))
+    names = {"np": np}
+    for code in blocks(README, "py"):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            exec(code, names)
+        assert "FFMA" in output.getvalue()
+    assert (names["y"] == 3).all()
 
 
 @pytest.mark.parametrize("page", [*PAGES, *GUIDES], ids=name)
