@@ -4,12 +4,14 @@
 
 What each does is said in `test_mutations` and `test_damage`. With a core that has the sanitizers (SMMUX_SANITIZE)
 a report of theirs ends the process, which is told with its seed; so is one that takes more than a minute for a batch.
+The programs are built before, by tools into which no sanitizer is preloaded.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing as processes
+import os
 import random
 import sys
 import time
@@ -20,9 +22,9 @@ from multiprocessing.connection import Connection, wait
 from smmux.modules.module import load
 from tests.sass.conftest import KERNELS
 from tests.sass.test_damage import damaged, read
-from tests.sass.test_mutations import campaign
+from tests.sass.test_mutations import campaign, sound
 
-BATCH = 500
+BATCH = 250
 PATIENCE = 60.0
 CUBINS = (("constants", "sm_75"), ("printing", "sm_90"), ("function_pointers", "sm_90"), ("half_pairs", "sm_80"))
 
@@ -57,12 +59,17 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3600)
     args = parser.parse_args()
+    os.environ.pop("LD_PRELOAD", None)  # it would end the vendor's tools
+    sound()
+    for one in CUBINS:
+        cubin(*one)
     found: Counter[str] = Counter()
     begin, broken = time.monotonic(), []
     running = {}
+    context = processes.get_context("fork")  # of all that is built
     for number in range(args.processes):
-        mine, theirs = processes.Pipe()
-        worker = processes.Process(target=work, args=(theirs, args.seed + number, args.processes), daemon=True)
+        mine, theirs = context.Pipe()
+        worker = context.Process(target=work, args=(theirs, args.seed + number, args.processes), daemon=True)
         worker.start()
         theirs.close()
         running[mine] = [worker, args.seed + number]

@@ -23,9 +23,9 @@ _DECORATED = re.compile(
 )
 _REGISTER = re.compile(r"(?P<kind>UR|UP|SB|R|P|B|gsb)(?P<number>\d{1,3}|Z|T)")
 _CONSTANT = re.compile(
-    r"c\[(?P<bank>0x[0-9a-fA-F]+)\]\[(?P<place>[^\[\]]*)\]|cx\[UR(?P<handle>\d+)\]\[(?P<far>[^\[\]]*)\]"
+    r"c\[(?P<bank>0x[0-9a-fA-F]+)\]\[(?P<place>[^\[\]]+)\]|cx\[UR(?P<handle>\d+)\]\[(?P<far>[^\[\]]+)\]"
 )
-_ADDRESS = re.compile(r"(?:desc\[UR(?P<descriptor>\d+|Z)\])?\[(?P<place>[^\[\]]*)\]")
+_ADDRESS = re.compile(r"(?:desc\[UR(?P<descriptor>\d+|Z)\])?\[(?P<place>[^\[\]]+)\]")
 _DESCRIPTOR = re.compile(r"(?P<kind>desc|gdesc|idesc|tmem)\[UR(?P<number>\d+|Z)(?P<offset>\+-?0x[0-9a-fA-F]+)?\]")
 _PART = re.compile(rf"(?P<kind>UR|R)(?P<number>\d{{1,3}}|Z)(?P<select>{_SUFFIXES})|(?P<offset>{_HEX})")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")

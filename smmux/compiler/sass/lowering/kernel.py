@@ -74,6 +74,13 @@ def _without_padding(instructions: tuple[Instruction, ...]) -> tuple[Instruction
 
 def _lower(rows: Rows, instruction: Instruction) -> None:
     """Add the row of one instruction."""
+    try:
+        _lower_known(rows, instruction)
+    except (IndexError, ValueError):  # no disassembler writes it so, but a damaged listing may
+        raise Refused("it has too few or too many operands") from None
+
+
+def _lower_known(rows: Rows, instruction: Instruction) -> None:
     if instruction.opcode in ACCESSES:
         lower_access(rows, instruction)
     elif instruction.opcode in ATOMICS:
