@@ -83,7 +83,8 @@ def test_the_uniform_register_that_is_zero_has_another_number_from_sm_100_on() -
 @pytest.mark.parametrize(
     "text",
     ["R256", "UR64x", "P8", "B16", "", "R2+R4", "[R2+R4]", "[R2+UR4+UR5]", "[R2", "[]", "c[0x0]", "c[0x0][]", "c[0][0]",
-     "LDG.???0", "[R2-0x10]", "?", "R2 R4", "desc[R2][R4.64]", "|", "-", "R", "0x", "{1", "SR", "R2..reuse", "`(.L_x_1)"],
+     "LDG.???0", "[R2-0x10]", "?", "R2 R4", "desc[R2][R4.64]", "|", "-", "R", "0x", "{1", "SR", "R2..reuse",
+     "`(.L_x_1)"],
 )  # fmt: skip
 def test_what_is_not_understood_is_refused(text: str) -> None:
     with pytest.raises(ValueError) as caught:

@@ -51,6 +51,9 @@ LOADED_BY_WORDS = (100801, 103497, 104490, 106796, 108731, 109989)
 LEFT_LOOPS = (105079, 105187, 106653, 109534, 109668)
 """In these lanes leave a loop past a convergence barrier at which others wait for them."""
 
+BOUND_OF_THREE = (200108, 200345, 200472)
+"""Two bounds of halves behind one another, which the assembler makes one of three (VHMNMX)."""
+
 
 @pytest.mark.parametrize("seed", LOADED_APART)
 def test_a_register_waits_for_the_loads_of_all_lanes(seed: int) -> None:
@@ -66,6 +69,12 @@ def test_a_load_is_there_when_all_its_words_are(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", LEFT_LOOPS)
 def test_nobody_waits_for_lanes_that_have_left_a_loop(seed: int) -> None:
+    needed("ptxas", "nvdisasm")
+    assert check([program(seed, 90)], ["-O3"]) == []
+
+
+@pytest.mark.parametrize("seed", BOUND_OF_THREE)
+def test_bounds_of_three_halves(seed: int) -> None:
     needed("ptxas", "nvdisasm")
     assert check([program(seed, 90)], ["-O3"]) == []
 

@@ -118,6 +118,12 @@ SASS_FN(HFMA2) {
     HALF_LANES(odd_sum((double)HALF_NUMBER(a, ra) * HALF_NUMBER(b, rb), HALF_NUMBER(c, rc)))
 }
 
+/* The smaller or the larger number; a NaN is passed over, or is the result. */
+static ALWAYS_INLINE float bound(float x, float y, bool least, bool nan) {
+    if (nan && (x != x || y != y)) return __builtin_nanf("");
+    return least ? fmin32(x, y) : fmax32(x, y);
+}
+
 SASS_FN(HMNMX2) {
     SASS_ROWS
     HALF_MODS
@@ -129,13 +135,32 @@ SASS_FN(HMNMX2) {
         uint32_t result = 0;
         for (int high = 0; high < 2; high++) {
             const float x = HALF_NUMBER(a, ra), y = HALF_NUMBER(b, rb);
-            const float chosen = least >> lane & 1 ? fmin32(x, y) : fmax32(x, y);
-            const float found = nan && (x != x || y != y) ? __builtin_nanf("") : chosen;
+            const float found = bound(x, y, least >> lane & 1, nan);
             result |= half_result((double)found, format, ftz, sat, relu) << 16 * high;
         }
         const uint32_t sign =
             (halves(ra[lane], select_a) ^ halves(rb[lane], select_b)) & 0x80008000u;
         d[lane] = SASS_KEEP(d[lane], xor_sign ? (result & 0x7fff7fffu) | sign : result);
+    }
+}
+
+/* Of three. */
+SASS_FN(VHMNMX) {
+    SASS_ROWS
+    HALF_MODS
+    HALF_FORMAT
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B), c = TAKE_HALVES(C);
+    const uint32_t select_a = SELECT_A, select_b = SELECT_B, select_c = SELECT_C,
+                   nan = sass_mod(u, 13, 1), least = sass_read(u, w, SHIFT_PS0);
+    EACH_LANE {
+        uint32_t result = 0;
+        for (int high = 0; high < 2; high++) {
+            const bool min = least >> lane & 1;
+            const float two = bound(HALF_NUMBER(a, ra), HALF_NUMBER(b, rb), min, nan);
+            const float found = bound(two, HALF_NUMBER(c, rc), min, nan);
+            result |= half_result((double)found, format, ftz, sat, relu) << 16 * high;
+        }
+        d[lane] = SASS_KEEP(d[lane], result);
     }
 }
 

@@ -180,6 +180,7 @@ FLOAT = _rows(
     HMUL2 = HMUL2 d a b+
     HFMA2 = HFMA2 d a b+ c+
     HMNMX2 = HMNMX2 d a b+ ps0
+    VHMNMX = VHMNMX d a b+ c+ ps0
     HSETP2 = HSETP2 pd0 pd1 a b+ ps0
     HSET2 = HSET2 d a b+ ps0
     """
