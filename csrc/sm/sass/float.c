@@ -5,14 +5,22 @@
     const uint32_t ftz = sass_mod(u, 9, 1), sat = sass_mod(u, 10, 1);                              \
     const enum rounding mode = (enum rounding)sass_mod(u, 11, 3);
 
-/* An operand of the lane. */
-#define FLOAT(row, take) bits_to_f32(flushed(taken(row[lane], take), ftz))
+/* An operand of the lane: as it is, and with subnormals as zeros if the modifiers say so. */
+#define PLAIN(row, take)   bits_to_f32(taken(row[lane], take))
+#define FLUSHED(row, take) bits_to_f32(flushed(taken(row[lane], take), 1))
+#define FLOAT(row, take)   bits_to_f32(flushed(taken(row[lane], take), ftz))
 
-/* The result of a loop's operations: `near` rounds to the nearest; `exact` is in double precision,
- * rounded to odd if need be, for the other directions. */
+/* The result of a loop's operations. `near`, of what takes an operand, rounds to the nearest;
+ * nearly all instructions say no more than that, and .FTZ at most: loops of their own, without a
+ * choice in them, are what compilers vectorise. `exact` is in double precision, rounded to odd if
+ * need be, for the other directions. */
 #define FLOAT_LANES(near, exact)                                                                   \
-    if (mode == TO_NEAREST) {                                                                      \
-        EACH_LANE d[lane] = SASS_KEEP(d[lane], finished(near, ftz, sat));                          \
+    if (mode == TO_NEAREST && !sat && !ftz) {                                                      \
+        EACH_LANE d[lane] = SASS_KEEP(d[lane], f32_result(near(PLAIN)));                           \
+    } else if (mode == TO_NEAREST && !sat) {                                                       \
+        EACH_LANE d[lane] = SASS_KEEP(d[lane], flushed(f32_result(near(FLUSHED)), 1));             \
+    } else if (mode == TO_NEAREST) {                                                               \
+        EACH_LANE d[lane] = SASS_KEEP(d[lane], finished(near(FLOAT), ftz, sat));                   \
     } else {                                                                                       \
         EACH_LANE {                                                                                \
             const double value = (exact);                                                          \
@@ -22,11 +30,16 @@
         }                                                                                          \
     }
 
+#define SUM(operand)         operand(ra, a) + operand(rb, b)
+#define PRODUCT(operand)     operand(ra, a) * operand(rb, b)
+#define SCALED(operand)      (float)((double)operand(ra, a) * operand(rb, b) * factor)
+#define PRODUCT_SUM(operand) fma32(operand(ra, a), operand(rb, b), operand(rc, c))
+
 SASS_FN(FADD) {
     SASS_ROWS
     FLOAT_MODS
     const struct take a = TAKE(A), b = TAKE(B);
-    FLOAT_LANES(FLOAT(ra, a) + FLOAT(rb, b), signed_sum(FLOAT(ra, a), FLOAT(rb, b), mode))
+    FLOAT_LANES(SUM, signed_sum(FLOAT(ra, a), FLOAT(rb, b), mode))
 }
 
 /* With a scale the exact product is scaled, and rounded once. */
@@ -37,37 +50,45 @@ SASS_FN(FMUL) {
     const uint32_t scale = sass_mod(u, 13, 7);
     if (scale) {
         const double factor = power_of_two(scale & 4 ? -(int)(scale & 3) : (int)scale);
-        FLOAT_LANES((float)((double)FLOAT(ra, a) * FLOAT(rb, b) * factor),
-                    (double)FLOAT(ra, a) * FLOAT(rb, b) * factor)
+        FLOAT_LANES(SCALED, (double)FLOAT(ra, a) * FLOAT(rb, b) * factor)
         return;
     }
-    FLOAT_LANES(FLOAT(ra, a) * FLOAT(rb, b), (double)FLOAT(ra, a) * FLOAT(rb, b))
+    FLOAT_LANES(PRODUCT, (double)FLOAT(ra, a) * FLOAT(rb, b))
 }
 
 SASS_FN(FFMA) {
     SASS_ROWS
     FLOAT_MODS
     const struct take a = TAKE(A), b = TAKE(B), c = TAKE(C);
-    FLOAT_LANES(fma32(FLOAT(ra, a), FLOAT(rb, b), FLOAT(rc, c)),
-                signed_sum((double)FLOAT(ra, a) * FLOAT(rb, b), FLOAT(rc, c), mode))
+    FLOAT_LANES(PRODUCT_SUM, signed_sum((double)FLOAT(ra, a) * FLOAT(rb, b), FLOAT(rc, c), mode))
 }
 
 /* The smaller one if the predicate holds, else the larger; -0 is below +0, and a number goes before
  * NaN unless asked. With .XORSIGN the sign is that of the product. */
 SASS_FN(FMNMX) {
     SASS_ROWS
-    const uint32_t ftz = sass_mod(u, 9, 1), nan = sass_mod(u, 10, 1), xor_sign = sass_mod(u, 11, 1),
-                   least = sass_read(u, w, SHIFT_PS0);
+    const uint32_t ftz = sass_mod(u, 9, 1), nan = sass_mask(u, 1 << 10),
+                   least = sass_read(u, w, SHIFT_PS0),
+                   signs = sass_mod(u, 11, 1) << 31; /* that are made anew */
     const struct take a = TAKE(A), b = TAKE(B);
+    uint32_t below[32], above[32], a_nan[32], b_nan[32];
     EACH_LANE {
-        const uint32_t x = flushed(taken(ra[lane], a), ftz), y = flushed(taken(rb[lane], b), ftz);
-        const float p = bits_to_f32(x), q = bits_to_f32(y);
-        const uint32_t low = f32_result(fmin32(p, q)), high = f32_result(fmax32(p, q)),
-                       chosen = least >> lane & 1 ? low : high,
-                       found = nan && (p != p || q != q) ? 0x7fffffffu : chosen;
-        const uint32_t sign = (ra[lane] ^ rb[lane]) & 0x80000000u;
-        d[lane] = SASS_KEEP(d[lane], xor_sign && found != 0x7fffffffu ? (found & 0x7fffffffu) | sign
-                                                                      : found);
+        const float x = FLOAT(ra, a), y = FLOAT(rb, b);
+        below[lane] = x < y ? ~0u : 0;
+        above[lane] = x > y ? ~0u : 0;
+        a_nan[lane] = x != x ? ~0u : 0;
+        b_nan[lane] = y != y ? ~0u : 0;
+    }
+    EACH_LANE {
+        const uint32_t x = flushed(taken(ra[lane], a), ftz), y = flushed(taken(rb[lane], b), ftz),
+                       smaller = 0 - (least >> lane & 1), neither = a_nan[lane] & b_nan[lane],
+                       refused = neither | (nan & (a_nan[lane] | b_nan[lane])),
+                       first = b_nan[lane] | (smaller & below[lane]) | (~smaller & above[lane]),
+                       apart = below[lane] | above[lane] | a_nan[lane] | b_nan[lane],
+                       same = (x & y) | (smaller & (x | y)),
+                       chosen = (~apart & same) | (apart & ((first & x) | (~first & y))),
+                       found = (chosen & ~signs) | ((ra[lane] ^ rb[lane]) & signs);
+        d[lane] = SASS_KEEP(d[lane], (refused & 0x7fffffffu) | (~refused & found));
     }
 }
 

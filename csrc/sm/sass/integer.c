@@ -26,7 +26,7 @@ SASS_FN(MOV_64) {
 }
 
 /* The sum of three terms, as a card adds them: of a negated one ~x and 1, so that -0 carries. The
- * carries are those out of 32 bits, and out of 33. */
+ * carries are those out of 32 bits, and out of 33; few instructions ask for them. */
 SASS_FN(IADD3) {
     SASS_ROWS
     const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A),
@@ -34,6 +34,13 @@ SASS_FN(IADD3) {
                       c = sign_of(u, SASS_NEG_C, SASS_INV_C);
     const uint32_t x = sass_mod(u, 9, 1), p = x ? sass_read(u, w, SHIFT_PS0) : 0,
                    q = x ? sass_read(u, w, SHIFT_PS1) : 0, plus = a.plus + b.plus + c.plus;
+    if (!(u->needs & NEED_PREDS)) {
+        EACH_LANE {
+            const uint32_t sum = (ra[lane] ^ a.flip) + (rb[lane] ^ b.flip) + (rc[lane] ^ c.flip);
+            d[lane] = SASS_KEEP(d[lane], sum + plus + (p >> lane & 1) + (q >> lane & 1));
+        }
+        return;
+    }
     uint32_t low[32], one[32], two[32];
     EACH_LANE {
         const uint64_t sum = (uint64_t)(ra[lane] ^ a.flip) + (rb[lane] ^ b.flip) +
@@ -43,7 +50,6 @@ SASS_FN(IADD3) {
         two[lane] = sum >> 33 != 0;
     }
     EACH_LANE d[lane] = SASS_KEEP(d[lane], low[lane]);
-    if (!(u->needs & NEED_PREDS)) return;
     sass_write(u, w, SHIFT_PD0, sass_lanes(one), mask);
     sass_write(u, w, SHIFT_PD1, sass_lanes(two), mask);
 }
@@ -77,8 +83,8 @@ SASS_FN(IMAD) {
 
 /* 64 bits of the product and a pair; the carry is bit 64 of their sum, in which a negated pair is
  * ~c and 1, so that -0 carries. high: what a pair, or a single register, takes the high word of. */
-static inline void multiply(const struct uop *u, const struct lanes *w, uint32_t mask,
-                            uint32_t *low, uint32_t *high) {
+static ALWAYS_INLINE void multiply(const struct uop *u, const struct lanes *w, uint32_t mask,
+                                   uint32_t *low, uint32_t *high, const bool carries) {
     SASS_ROWS
     const bool is_unsigned = sass_mod(u, 9, 1);
     const struct sign a = sign_of(u, SASS_NEG_A, 0), b = sign_of(u, SASS_NEG_B, 0),
@@ -92,21 +98,22 @@ static inline void multiply(const struct uop *u, const struct lanes *w, uint32_t
             is_unsigned ? (uint64_t)x * y : (uint64_t)((int64_t)(int32_t)x * (int32_t)y);
         const uint64_t third = ((uint64_t)rc[lane + 32] << 32 | rc[lane]) ^ flip;
         const uint64_t part = product + third, sum = part + c.plus + (carry >> lane & 1);
-        over[lane] = (part < product) | (sum < part);
+        if (carries) over[lane] = (part < product) | (sum < part);
         low[lane] = SASS_KEEP(low[lane], (uint32_t)sum);
         high[lane] = SASS_KEEP(high[lane], (uint32_t)(sum >> 32));
     }
-    if (u->needs & NEED_PREDS) sass_write(u, w, SHIFT_PD0, sass_lanes(over), mask);
+    if (carries) sass_write(u, w, SHIFT_PD0, sass_lanes(over), mask);
 }
 
 SASS_FN(IMAD_WIDE) {
     uint32_t *const d = destination_row(w, u->d);
-    multiply(u, w, mask, d, d + 32);
+    if (u->needs & NEED_PREDS) multiply(u, w, mask, d, d + 32, true);
+    else multiply(u, w, mask, d, d + 32, false);
 }
 
 SASS_FN(IMAD_HI) {
     uint32_t unwanted[32] = {0};
-    multiply(u, w, mask, unwanted, destination_row(w, u->d));
+    multiply(u, w, mask, unwanted, destination_row(w, u->d), u->needs & NEED_PREDS);
 }
 
 /* a << q, or the word above it, and b. As in IADD3, of what is negated ~x and 1 are added, of the
@@ -116,32 +123,50 @@ SASS_FN(LEA) {
     const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A),
                       b = sign_of(u, SASS_NEG_B, SASS_INV_B);
     const uint32_t x = sass_mod(u, 9, 1), high = sass_mod(u, 10, 1), extends = sass_mod(u, 11, 1),
-                   carry = x ? sass_read(u, w, SHIFT_PS0) : 0, shift = u->q & 31u;
+                   carry = x ? sass_read(u, w, SHIFT_PS0) : 0, shift = u->q & 31u,
+                   plus = a.plus + b.plus;
     uint32_t over[32];
     EACH_LANE {
         const uint32_t sign = ra[lane] >> 31 ? ~0u : 0, above = extends ? sign : rc[lane];
-        const uint64_t shifted = ((uint64_t)above << 32 | ra[lane]) << shift;
-        const uint32_t term = (uint32_t)(high ? shifted >> 32 : shifted);
-        const uint64_t sum =
-            (uint64_t)(term ^ a.flip) + (rb[lane] ^ b.flip) + a.plus + b.plus + (carry >> lane & 1);
-        over[lane] = sum >> 32 != 0;
-        d[lane] = SASS_KEEP(d[lane], (uint32_t)sum);
+        const uint32_t upper = above << shift | ra[lane] >> 1 >> (31 - shift);
+        const uint32_t first = (high ? upper : ra[lane] << shift) ^ a.flip;
+        const uint32_t part = first + (rb[lane] ^ b.flip), sum = part + plus + (carry >> lane & 1);
+        over[lane] = (part < first) | (sum < part);
+        d[lane] = SASS_KEEP(d[lane], sum);
     }
     if (u->needs & NEED_PREDS) sass_write(u, w, SHIFT_PD0, sass_lanes(over), mask);
 }
 
 SASS_FN(LOP3) {
     SASS_ROWS
-    const uint32_t table = u->q & 0xffu;
+    const struct terms terms = sass_terms(u->q & 0xffu);
+    if (!(u->needs & NEED_PREDS)) {
+        EACH_LANE d[lane] = SASS_KEEP(d[lane], sass_lut3(ra[lane], rb[lane], rc[lane], terms));
+        return;
+    }
     uint32_t some[32];
     EACH_LANE {
-        const uint32_t value = sass_lut3(ra[lane], rb[lane], rc[lane], table);
+        const uint32_t value = sass_lut3(ra[lane], rb[lane], rc[lane], terms);
         some[lane] = value != 0;
         d[lane] = SASS_KEEP(d[lane], value);
     }
-    if (!(u->needs & NEED_PREDS)) return;
     const uint32_t q = sass_read(u, w, SHIFT_PS0), any = sass_lanes(some);
     sass_write(u, w, SHIFT_PD0, sass_mod(u, 9, 1) ? any & q : any | q, mask);
+}
+
+/* The low word of a shift to the left, or the high one of a shift to the right: the other word has
+ * no part in it. */
+static ALWAYS_INLINE void shift_word(const struct uop *u, const struct lanes *w, uint32_t mask,
+                                     uint32_t modulus, const bool right) {
+    SASS_ROWS
+    const bool is_signed = sass_mod(u, 12, 1);
+    EACH_LANE {
+        const uint32_t count = rb[lane] & modulus, by = count & 31,
+                       word = right ? rc[lane] : ra[lane];
+        const uint32_t sign = is_signed && word >> 31 ? ~0u : 0;
+        const uint32_t shifted = right ? word >> by | (sign & ~(~0u >> by)) : word << by;
+        d[lane] = SASS_KEEP(d[lane], count > 31 ? (right ? sign : 0) : shifted);
+    }
 }
 
 /* hi:lo shifted; of 32 bits the count stops at 32, of 64 at 64, or wraps. The other word of a shift
@@ -150,7 +175,15 @@ SASS_FN(SHF) {
     SASS_ROWS
     const bool right = sass_mod(u, 9, 1), wraps = sass_mod(u, 10, 1), high = sass_mod(u, 11, 1),
                is_signed = sass_mod(u, 12, 1), wide = sass_mod(u, 13, 1);
-    const uint32_t most = wide ? 64 : 32;
+    const uint32_t most = wide ? 64 : 32, modulus = wraps ? most - 1 : ~0u;
+    if (right && high) {
+        shift_word(u, w, mask, modulus, true);
+        return;
+    }
+    if (!right && !high) {
+        shift_word(u, w, mask, modulus, false);
+        return;
+    }
     EACH_LANE {
         const uint64_t value = (uint64_t)rc[lane] << 32 | ra[lane];
         const uint32_t asked = rb[lane], count = wraps          ? asked & (most - 1)

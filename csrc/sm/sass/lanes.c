@@ -13,21 +13,21 @@ static void put(uint32_t *d, uint32_t value, uint32_t mask) {
 SASS_FN(SHFL) {
     SASS_ROWS
     const uint32_t mode = sass_mod(u, 9, 3);
-    uint32_t value[32], inside = 0;
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t by = rb[lane] & 31, clamp = rc[lane] & 31, segment = rc[lane] >> 8 & 31;
-        const uint32_t end = (lane & segment) | (clamp & ~segment);
-        const uint32_t from = mode == 0   ? (lane & segment) | (by & ~segment)
-                              : mode == 1 ? lane - by
-                              : mode == 2 ? lane + by
-                                          : lane ^ by;
-        const bool holds = mode == 1 ? (int32_t)from >= (int32_t)end : from <= end;
-        inside |= (uint32_t)holds << lane;
-        const uint32_t source = holds ? from & 31 : lane;
-        value[lane] = mask >> source & 1 ? ra[source] : 0;
+    uint32_t source[32], holds[32], value[32];
+    EACH_LANE {
+        const uint32_t own = (uint32_t)lane, by = rb[lane] & 31, clamp = rc[lane] & 31,
+                       segment = rc[lane] >> 8 & 31, end = (own & segment) | (clamp & ~segment);
+        const uint32_t from = mode == 0   ? (own & segment) | (by & ~segment)
+                              : mode == 1 ? own - by
+                              : mode == 2 ? own + by
+                                          : own ^ by;
+        holds[lane] = mode == 1 ? (int32_t)from >= (int32_t)end : from <= end;
+        source[lane] = holds[lane] ? from & 31 : own;
     }
+    for (uint32_t lane = 0; lane < 32; lane++) value[lane] = ra[source[lane]];
+    EACH_LANE value[lane] = mask >> source[lane] & 1 ? value[lane] : 0;
     EACH_LANE d[lane] = SASS_KEEP(d[lane], value[lane]);
-    sass_write(u, w, SHIFT_PD0, inside, mask);
+    sass_write(u, w, SHIFT_PD0, sass_lanes(holds), mask);
 }
 
 /* The lanes of mask in which the predicate holds; *all is what any, all or none differing says. */

@@ -16,8 +16,8 @@ static uint32_t source(const struct uop *u, const struct lanes *w, uint32_t row,
 SASS_FN(PLOP3) {
     const uint32_t a = source(u, w, u->a, 9, SHIFT_PS0), b = source(u, w, u->b, 10, SHIFT_PS1),
                    c = source(u, w, u->c, 11, SHIFT_PS2);
-    sass_write(u, w, SHIFT_PD0, sass_lut3(a, b, c, u->q & 0xffu), mask);
-    sass_write(u, w, SHIFT_PD1, sass_lut3(a, b, c, u->q >> 8 & 0xffu), mask);
+    sass_write(u, w, SHIFT_PD0, sass_lut3(a, b, c, sass_terms(u->q & 0xffu)), mask);
+    sass_write(u, w, SHIFT_PD1, sass_lut3(a, b, c, sass_terms(u->q >> 8 & 0xffu)), mask);
 }
 
 /* The predicates, or the uniform ones: of a warp's 16 the first or the second half. */

@@ -3,6 +3,7 @@
 #define SMMUX_SM_SASS_H
 
 #include "base/clones.h"
+#include "base/hints.h"
 #include "kernel/sass.h"
 #include "sm/exec.h"
 
@@ -56,14 +57,26 @@ static inline uint32_t sass_lanes(const uint32_t flag[32]) {
     return bits;
 }
 
-/* Any function of three bits: bit a << 2 | b << 1 | c of the table. */
-static inline uint32_t sass_lut3(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
-    uint32_t result = 0;
-    for (uint32_t i = 0; i < 8; i++) {
-        const uint32_t term = (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-        result |= table >> i & 1 ? term : 0;
-    }
-    return result;
+/* A function of three bits as a sum without carries of products, all of them of ones or zeros: of
+ * the bits of i, of which bit 0 is c, 1 is b and 2 is a. */
+struct terms {
+    uint32_t of[8];
+};
+
+/* Of the function that is bit a << 2 | b << 1 | c of a table. */
+static inline struct terms sass_terms(uint32_t table) {
+    struct terms terms;
+    table ^= table << 1 & 0xaa;
+    table ^= table << 2 & 0xcc;
+    table ^= table << 4 & 0xf0;
+    for (uint32_t i = 0; i < 8; i++) terms.of[i] = table >> i & 1 ? ~0u : 0;
+    return terms;
+}
+
+static inline uint32_t sass_lut3(uint32_t a, uint32_t b, uint32_t c, struct terms t) {
+    const uint32_t none = t.of[0] ^ (t.of[1] & c), with_b = t.of[2] ^ (t.of[3] & c),
+                   with_a = t.of[4] ^ (t.of[5] & c), with_both = t.of[6] ^ (t.of[7] & c);
+    return none ^ (with_b & b) ^ ((with_a ^ (with_both & b)) & a);
 }
 
 /* p and q of a comparison: op 0 and, 1 or, 2 xor with the predicate c; q takes its opposite. */
@@ -83,7 +96,14 @@ static inline void sass_compare(const struct uop *u, const struct lanes *w, uint
                           *const rc = operand_row(w, u->c);                                        \
     (void)d, (void)ra, (void)rb, (void)rc;
 
+/* A value is computed first and chosen then: compilers vectorise no operation of floats that only
+ * some lanes are to do. */
+static ALWAYS_INLINE uint32_t sass_kept(uint32_t mask, uint32_t lane, uint32_t old,
+                                        uint32_t value) {
+    return mask >> lane & 1 ? value : old;
+}
+
 /* Leave in a lane what it had unless it is active. */
-#define SASS_KEEP(old, value) (mask >> lane & 1 ? (value) : (old))
+#define SASS_KEEP(old, value) sass_kept(mask, (uint32_t)lane, old, value)
 
 #endif
