@@ -110,15 +110,53 @@ static void decode_one(struct program *p, const struct insn *in, const struct co
     const struct uop *u = &p->code[pc];
     struct control_bits *c = &p->control[pc];
     *c = (struct control_bits){.stall = stall_of(in),
-                               .wait = (uint8_t)(BITS(WAIT) | 1u << ALONE),
+                               .wait = (uint8_t)(BITS(WAIT) & ((1u << NAMED_COUNTERS) - 1)),
                                .counter = counter_of(BITS(COUNTER)),
                                .left = (uint8_t)BITS(LEFT),
                                .write = counter_of(BITS(WRITE)),
                                .read = counter_of(BITS(READ)),
                                .read_clocks = read_clocks(u, cfg),
                                .loads = u->path == PATH_MEMORY && u->dst_count,
-                               .alone = is_alone(in)};
+                               .alone = is_alone(in),
+                               .unit = u->unit,
+                               .piece = p->deps[pc].piece & ~PIECE_SPECIAL};
     if (c->counter != NO_COUNTER && c->left >= p->counted) p->counted = c->left + 1u;
+}
+
+/* Note a register that an instruction reads or writes. */
+static void note_row(struct control_bits *c, const struct program *p, uint16_t row) {
+    uint32_t i = 0;
+    if (row >= p->registers) return; /* of a uniform, or a special register */
+    while (i < NAMED_ROWS && c->rows[i] != ROW_NONE && c->rows[i] != row) i++;
+    if (i < NAMED_ROWS) c->rows[i] = row;
+}
+
+static void note_rows(struct program *p, uint32_t pc) {
+    const struct uop *u = &p->code[pc];
+    struct control_bits *c = &p->control[pc];
+    for (uint32_t i = 0; i < NAMED_ROWS; i++) c->rows[i] = ROW_NONE;
+    if (u->path == PATH_CONTROL) return;
+    note_row(c, p, u->a);
+    if (u->path == PATH_MEMORY) {
+        for (uint32_t i = 0; i < u->dst_count || i < control_data(u); i++)
+            if (i < 4) note_row(c, p, u->data[i]);
+        return;
+    }
+    note_row(c, p, u->b);
+    note_row(c, p, u->c);
+    note_row(c, p, u->d);
+}
+
+/* What holds of all instructions: whether any has to wait for the one in front, whatever it is. */
+static void end_rows(struct program *p) {
+    bool alone = false;
+    for (uint32_t pc = 0; pc < p->count; pc++) alone |= p->control[pc].alone;
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        struct control_bits *c = &p->control[pc];
+        if (alone) c->wait |= 1u << ALONE;
+        c->awaits = c->wait || c->loads || c->counter != NO_COUNTER;
+        note_rows(p, pc);
+    }
 }
 
 enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg) {
@@ -131,5 +169,6 @@ enum error control_decode(struct program *p, const struct insn *code, const stru
         p->deps[pc].piece |= PIECE_CONTROL;
     }
     for (uint32_t pc = 0; pc < p->count; pc++) count_reads(p, code, cfg, pc);
+    end_rows(p);
     return OK;
 }

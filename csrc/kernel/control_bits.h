@@ -11,6 +11,8 @@
 #define MOST_COUNTED        63u /* instructions that a counter counts at a time */
 #define REGISTER_BANKS      2u
 
+#define NAMED_ROWS 6u /* registers of an instruction that are noted */
+
 /* As an SM uses it: one row per instruction. */
 struct control_bits {
     uint8_t stall;         /* clocks from its issue to the next one of its warp */
@@ -22,7 +24,13 @@ struct control_bits {
     uint8_t kept[REGISTER_BANKS];  /* of these, reads that the instruction in front has done */
     bool loads;                    /* its result comes when the registers say */
     bool alone;                    /* the next instruction waits for the result */
+    bool awaits;               /* something may keep it beside the stall count of the last one */
+    uint8_t unit;              /* as in struct uop, */
+    uint32_t piece;            /* and as in struct deps, without marks */
+    uint16_t rows[NAMED_ROWS]; /* registers that it reads or writes, some of them; or ROW_NONE */
 };
+
+_Static_assert(sizeof(struct control_bits) == 32, "two to a cache line");
 
 /* Registers of data that an access takes beside its address. */
 uint32_t control_data(const struct uop *u);

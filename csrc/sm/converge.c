@@ -10,6 +10,7 @@
 
 void converge_begin(struct warp *w) {
     memset(w->own, 0, sizeof *w->own);
+    w->parted = false;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }
 

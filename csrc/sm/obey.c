@@ -4,31 +4,59 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/hints.h"
 #include "sm/scoreboard.h"
 
-static struct counter *counter(const struct sm *sm, uint32_t warp, uint32_t number) {
-    assert(number < DEPENDENCE_COUNTERS);
-    return &sm->counters[warp * DEPENDENCE_COUNTERS + number];
+/* Where a counter's list has its i-th load. */
+static ALWAYS_INLINE uint16_t *load_of(const struct sm *sm, uint32_t warp, uint32_t number,
+                                       uint32_t i) {
+    assert(number < DEPENDENCE_COUNTERS && i < MOST_COUNTED);
+    if (i < FIRST_LOADS) return &sm->dependences[warp].first[number][i];
+    return &sm->counters[warp * DEPENDENCE_COUNTERS + number].loads[i - FIRST_LOADS];
+}
+
+/* So many loads are in a counter's list. */
+static ALWAYS_INLINE void set_loads(struct dependences *d, uint32_t number, uint32_t loads) {
+    const uint32_t bit = 1u << number;
+    d->loads[number] = (uint8_t)loads;
+    d->loading = (uint8_t)(loads ? d->loading | bit : d->loading & ~bit);
+}
+
+/* When a counter drops to 1, 2 and so on, as far as that matters. */
+static uint64_t *before_last(const struct sm *sm, uint32_t warp, uint32_t number) {
+    const uint32_t more = sm->m->program->counted - 1;
+    return sm->before_last + (size_t)(warp * DEPENDENCE_COUNTERS + number) * more;
 }
 
 void obey_start(struct sm *sm, uint32_t warp) {
-    const uint32_t counted = sm->m->program->counted;
-    for (uint32_t i = 0; i < DEPENDENCE_COUNTERS; i++) {
-        struct counter *c = counter(sm, warp, i);
-        memset(c->known, 0, counted * sizeof *c->known);
-        c->loading = 0;
-    }
+    const size_t more = DEPENDENCE_COUNTERS * (sm->m->program->counted - 1);
+    memset(&sm->dependences[warp], 0, sizeof *sm->dependences);
+    memset(before_last(sm, warp, 0), 0, more * sizeof *sm->before_last);
 }
 
 /* ---- counters ---------------------------------------------------------------------------- */
 
+/* The counter drops at a cycle that is not its last one. */
+NOINLINE static void drops_before(const struct sm *sm, uint32_t warp, uint32_t number,
+                                  uint64_t at) {
+    const uint32_t more = sm->m->program->counted - 1;
+    uint64_t *known = before_last(sm, warp, number);
+    uint32_t i = more - 1;
+    if (at <= known[i]) return;
+    for (; i && known[i - 1] < at; i--) known[i] = known[i - 1];
+    known[i] = at;
+}
+
 /* The counter drops at that cycle. */
-static void drops(struct counter *c, uint32_t counted, uint64_t at, enum wait kind) {
-    uint32_t i = counted - 1;
-    if (at > c->known[0]) c->kind = (uint8_t)kind;
-    if (at <= c->known[i]) return;
-    for (; i && c->known[i - 1] < at; i--) c->known[i] = c->known[i - 1];
-    c->known[i] = at;
+static ALWAYS_INLINE void drops(const struct sm *sm, uint32_t warp, uint32_t number, uint64_t at,
+                                enum wait kind) {
+    struct dependences *d = &sm->dependences[warp];
+    const uint64_t last = d->known[number];
+    if (at > last) {
+        d->known[number] = at;
+        d->kind[number] = (uint8_t)kind;
+    }
+    if (sm->m->program->counted > 1) drops_before(sm, warp, number, at > last ? last : at);
 }
 
 /* When the registers that a load writes have their values; READY_PENDING: nobody knows. */
@@ -45,29 +73,35 @@ static enum wait kind_of(const struct sm *sm, const struct warp *w, uint32_t pc)
 }
 
 /* Find the loads whose end is known by now. */
-static void settle(const struct sm *sm, const struct warp *w, struct counter *c) {
+static void settle(const struct sm *sm, uint32_t warp, uint32_t number) {
+    const struct warp *w = &sm->warps[warp];
+    struct dependences *d = &sm->dependences[warp];
     uint32_t left = 0;
-    for (uint32_t i = 0; i < c->loading; i++) {
-        const uint64_t at = loaded(sm, w, c->loads[i]);
-        if (at == READY_PENDING) c->loads[left++] = c->loads[i];
-        else drops(c, sm->m->program->counted, at, kind_of(sm, w, c->loads[i]));
+    for (uint32_t i = 0; i < d->loads[number]; i++) {
+        const uint16_t pc = *load_of(sm, warp, number, i);
+        const uint64_t at = loaded(sm, w, pc);
+        if (at == READY_PENDING) *load_of(sm, warp, number, left++) = pc;
+        else drops(sm, warp, number, at, kind_of(sm, w, pc));
     }
-    c->loading = (uint8_t)left;
+    set_loads(d, number, left);
 }
 
 /* When the counter is as low as that, if the warp does not issue; for what the warp waits then. */
-static uint64_t falls(const struct sm *sm, const struct warp *w, struct counter *c, uint32_t to,
+static uint64_t falls(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t to,
                       enum wait *kind) {
-    if (c->loading > to) {
-        const bool stuck = !to && loaded(sm, w, c->loads[0]) == READY_PENDING;
-        if (!stuck) settle(sm, w, c);
-        if (c->loading > to) {
-            *kind = kind_of(sm, w, c->loads[0]);
+    const struct dependences *d = &sm->dependences[warp];
+    const struct warp *w = &sm->warps[warp];
+    if (d->loads[number] > to) {
+        const bool stuck = !to && loaded(sm, w, d->first[number][0]) == READY_PENDING;
+        if (!stuck) settle(sm, warp, number);
+        if (d->loads[number] > to) {
+            *kind = kind_of(sm, w, d->first[number][0]);
             return READY_PENDING;
         }
     }
-    *kind = (enum wait)c->kind;
-    return c->known[to - c->loading];
+    *kind = (enum wait)d->kind[number];
+    return to == d->loads[number] ? d->known[number]
+                                  : before_last(sm, warp, number)[to - d->loads[number] - 1];
 }
 
 /* ---- waiting ----------------------------------------------------------------------------- */
@@ -78,40 +112,66 @@ struct until {
     enum wait kind;
 };
 
-static void await(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t to,
-                  struct until *until) {
+static ALWAYS_INLINE void await(const struct sm *sm, uint32_t warp, uint32_t number,
+                                struct until *until) {
+    const struct dependences *d = &sm->dependences[warp];
+    enum wait kind = (enum wait)d->kind[number];
+    const uint64_t at =
+        d->loading >> number & 1 ? falls(sm, warp, number, 0, &kind) : d->known[number];
+    if (at > until->at) *until = (struct until){at, kind};
+}
+
+/* The same for a counter that may be higher. */
+NOINLINE static void await_few(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t to,
+                               struct until *until) {
     enum wait kind;
-    const uint64_t at = falls(sm, &sm->warps[warp], counter(sm, warp, number), to, &kind);
+    const uint64_t at = falls(sm, warp, number, to, &kind);
     if (at > until->at) *until = (struct until){at, kind};
 }
 
 /* A generic access of which some lanes are done goes on when these have what they load: registers
  * have one time for all lanes. */
-static void await_part(const struct sm *sm, const struct warp *w, struct until *until) {
+NOINLINE static void await_part(const struct sm *sm, const struct warp *w, struct until *until) {
     const uint64_t at = loaded(sm, w, w->pc);
     if (at > until->at) *until = (struct until){at, kind_of(sm, w, w->pc)};
 }
 
 /* A counter that counts as much as it can holds the next load up. */
 static void await_room(const struct sm *sm, uint32_t warp, uint32_t number, struct until *until) {
-    struct counter *c = counter(sm, warp, number);
-    if (c->loading == MOST_COUNTED) settle(sm, &sm->warps[warp], c);
-    if (c->loading == MOST_COUNTED) *until = (struct until){READY_PENDING, WAIT_GLOBAL};
+    const struct dependences *d = &sm->dependences[warp];
+    if (d->loads[number] == MOST_COUNTED) settle(sm, warp, number);
+    if (d->loads[number] == MOST_COUNTED) *until = (struct until){READY_PENDING, WAIT_GLOBAL};
+}
+
+/* Ask the host for the registers of an instruction that soon issues: those of a whole chip do not
+ * fit into its caches, and few of them are touched again before all other SMs have run. */
+static ALWAYS_INLINE void prefetch(const struct warp *w, const struct control_bits *bits) {
+    for (uint32_t i = 0; i < NAMED_ROWS && bits->rows[i] != ROW_NONE; i++) {
+        const uint32_t *row = w->rows + bits->rows[i] * 32u;
+        __builtin_prefetch(row, 1);
+        __builtin_prefetch(row + 16, 1);
+    }
 }
 
 void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     const struct warp *w = &sm->warps[warp];
     const struct program *p = sm->m->program;
     const struct control_bits *bits = &p->control[w->pc];
-    const uint32_t piece = p->deps[w->pc].piece & ~PIECE_SPECIAL;
     struct until until = {floor, kind};
-    if (piece != sm->fetched[warp & sm->fetch_mask] && !warp_fetches(sm, warp, piece, floor))
+    sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
+    sm->users[bits->unit] |= 1ull << warp;
+    sm->next_unit[warp] = bits->unit;
+    if (bits->piece != sm->fetched[warp & sm->fetch_mask] &&
+        !warp_fetches(sm, warp, bits->piece, floor))
         return;
-    for (uint32_t left = bits->wait; left; left &= left - 1)
-        await(sm, warp, bits_lowest(left), 0, &until);
-    if (bits->counter != NO_COUNTER) await(sm, warp, bits->counter, bits->left, &until);
-    if (bits->loads && w->own->served) await_part(sm, w, &until);
-    if (bits->loads && bits->write != NO_COUNTER) await_room(sm, warp, bits->write, &until);
+    prefetch(w, bits);
+    if (bits->awaits) {
+        for (uint32_t left = bits->wait; left; left &= left - 1)
+            await(sm, warp, bits_lowest(left), &until);
+        if (bits->counter != NO_COUNTER) await_few(sm, warp, bits->counter, bits->left, &until);
+        if (w->parted && bits->loads) await_part(sm, w, &until);
+        if (bits->loads && bits->write != NO_COUNTER) await_room(sm, warp, bits->write, &until);
+    }
     warp_await(sm, warp, &p->code[w->pc], until.at, until.kind);
 }
 
@@ -137,23 +197,24 @@ static uint32_t read_registers(const struct sm *sm, struct subcore *s,
 
 /* The result of an instruction is counted. */
 static void raise_counter(const struct sm *sm, uint32_t warp, uint32_t number, uint64_t t) {
-    const struct program *p = sm->m->program;
     const uint32_t pc = sm->warps[warp].pc;
-    const struct uop *u = &p->code[pc];
-    const struct control_bits *bits = &p->control[pc];
-    struct counter *c = counter(sm, warp, number);
-    const bool memory = u->path == PATH_MEMORY;
-    assert(!bits->loads || c->loading < MOST_COUNTED);
-    if (bits->loads) c->loads[c->loading++] = (uint16_t)pc;
-    else drops(c, p->counted, t + (memory ? bits->read_clocks : u->latency), WAIT_ALU);
+    const struct uop *u = &sm->m->program->code[pc];
+    const struct control_bits *bits = &sm->m->program->control[pc];
+    if (bits->loads) {
+        struct dependences *d = &sm->dependences[warp];
+        const uint32_t loads = d->loads[number];
+        *load_of(sm, warp, number, loads) = (uint16_t)pc;
+        set_loads(d, number, loads + 1);
+    } else {
+        const bool memory = u->path == PATH_MEMORY;
+        drops(sm, warp, number, t + (memory ? bits->read_clocks : u->latency), WAIT_ALU);
+    }
 }
 
 uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp, uint64_t t) {
-    const struct program *p = sm->m->program;
-    const struct control_bits *bits = &p->control[sm->warps[warp].pc];
+    const struct control_bits *bits = &sm->m->program->control[sm->warps[warp].pc];
     sm->held[warp] = t + bits->stall;
-    if (bits->read != NO_COUNTER)
-        drops(counter(sm, warp, bits->read), p->counted, t + bits->read_clocks, WAIT_UNIT);
+    if (bits->read != NO_COUNTER) drops(sm, warp, bits->read, t + bits->read_clocks, WAIT_UNIT);
     if (bits->write != NO_COUNTER) raise_counter(sm, warp, bits->write, t);
     if (bits->alone) raise_counter(sm, warp, ALONE, t);
     return read_registers(sm, s, bits, warp, t);
@@ -161,8 +222,10 @@ uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp, uint64_t t)
 
 /* The result is not to come, unless somebody has settled already when a part of it does. */
 static void lower(const struct sm *sm, uint32_t warp, uint32_t number) {
-    struct counter *c = counter(sm, warp, number);
-    if (c->loading && c->loads[c->loading - 1] == sm->warps[warp].pc) c->loading--;
+    struct dependences *d = &sm->dependences[warp];
+    const uint32_t loads = d->loads[number];
+    if (loads && *load_of(sm, warp, number, loads - 1) == sm->warps[warp].pc)
+        set_loads(d, number, loads - 1);
 }
 
 void obey_retract(struct sm *sm, uint32_t warp) {

@@ -8,14 +8,24 @@
 #include "sm/converge.h"
 #include "sm/sm.h"
 
-/* A dependence counter of a warp. Of what it counts, loads are in a list until somebody asks and
- * finds that their registers have their values; all else is known when it issues. */
+#define FIRST_LOADS 4u /* of a counter's list, in the nearer part of it */
+
+/* The dependence counters of a warp. Of what they count, loads are in a list until somebody asks
+ * and finds that their registers have their values; all else is known when it issues. */
+struct dependences {
+    uint64_t known[DEPENDENCE_COUNTERS]; /* when each drops to 0, as far as known, */
+    uint8_t kind[DEPENDENCE_COUNTERS];   /* and enum wait of what is the latest then */
+    uint8_t loading;                     /* bits of those that have loads in their list: */
+    uint8_t loads[DEPENDENCE_COUNTERS];  /* how many, */
+    uint16_t first[DEPENDENCE_COUNTERS][FIRST_LOADS]; /* and the instructions of the first ones, in
+                                                         the order of issue */
+};
+
+_Static_assert(sizeof(struct dependences) == 128, "two cache lines: each instruction looks there");
+
+/* The further ones of a counter's list. */
 struct counter {
-    uint64_t *known; /* [program.counted], when it drops, as far as known; the latest ones, latest
-                        first */
-    uint8_t kind;    /* enum wait of the latest */
-    uint8_t loading; /* loads of which nobody knows when they end, */
-    uint16_t loads[MOST_COUNTED]; /* by their instructions, in the order of issue */
+    uint16_t loads[MOST_COUNTED - FIRST_LOADS];
 };
 
 /* A load into some registers is under way, or has come. Lanes that have parted may load into one
@@ -32,7 +42,7 @@ static inline void obey_loaded(const struct sm *sm, struct warp *w, const uint16
 
 /* Do lanes still wait for loads into the register? */
 static inline bool obey_loads(const struct sm *sm, const struct warp *w, uint16_t id) {
-    return sm->m->program->control && w->own->loading[id];
+    return w->loads_pending && sm->m->program->control && w->own->loading[id];
 }
 
 /* A warp has no counts yet. */

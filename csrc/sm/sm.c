@@ -62,10 +62,9 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     if (p->sass) sm->named = part(arena, &used, MAX_BLOCKS * BARRIERS, sizeof *sm->named);
     if (p->control) {
         const size_t counters = (size_t)cfg->max_warps_sm * DEPENDENCE_COUNTERS;
+        sm->dependences = part(arena, &used, cfg->max_warps_sm, sizeof *sm->dependences);
         sm->counters = part(arena, &used, counters, sizeof *sm->counters);
-        uint64_t *known = part(arena, &used, counters * p->counted, sizeof *known);
-        for (size_t i = 0; known && i < counters; i++)
-            sm->counters[i].known = known + i * p->counted;
+        sm->before_last = part(arena, &used, counters * (p->counted - 1), sizeof *sm->before_last);
     }
     if (p->copies) {
         sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);

@@ -41,6 +41,7 @@ struct barrier;
 struct heap;
 struct copies;
 struct counter;
+struct dependences;
 struct copy;
 struct scheduler_policy;
 
@@ -135,13 +136,14 @@ struct sm {
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
     struct settled settled[16];       /* by the low bits of the line */
     uint8_t *shared;
-    struct counter *counters; /* of code whose control bits are obeyed, per warp
-                                 DEPENDENCE_COUNTERS */
-    struct copies *copies;    /* of code with asynchronous copies, per warp, */
-    struct copy *copying;     /* and where each of the accesses goes */
-    struct heap *heap;        /* of code that calls routines outside of it */
-    struct barrier *named;    /* of compiled code: per block slot its BARRIERS */
-    struct tag *tags;         /* per line of shared memory, if there is a preload table */
+    struct dependences *dependences; /* of code whose control bits are obeyed, per warp; */
+    struct counter *counters;        /* per warp DEPENDENCE_COUNTERS, */
+    uint64_t *before_last;           /* and for each program.counted - 1 */
+    struct copies *copies;           /* of code with asynchronous copies, per warp, */
+    struct copy *copying;            /* and where each of the accesses goes */
+    struct heap *heap;               /* of code that calls routines outside of it */
+    struct barrier *named;           /* of compiled code: per block slot its BARRIERS */
+    struct tag *tags;                /* per line of shared memory, if there is a preload table */
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
     struct smm smm;

@@ -44,6 +44,7 @@ struct warp {
     uint8_t block;             /* block slot in the SM */
     uint8_t state;             /* enum warp_state */
     uint8_t depth;             /* of the stack */
+    bool parted;               /* lanes of its next instruction are done (own->served) */
     uint32_t *rows;            /* [row_count][32] */
     uint64_t *ready;           /* per register, then predicate: cycle of the value, READY_PENDING */
     uint8_t *producer;         /* enum wait of whoever writes it */

@@ -101,9 +101,21 @@ static uint32_t alike(const uint32_t high[32], uint32_t left) {
     return lanes & left;
 }
 
+/* The lanes for which the instruction is not done. */
+static uint32_t left_of(const struct memop *op) {
+    return op->w->parted ? op->active & ~op->w->own->served : op->active;
+}
+
+/* It is done for all of them. */
+static void done(struct warp *w) {
+    w->own->served = 0;
+    w->parted = false;
+}
+
 /* The other lanes go elsewhere: the same instruction issues again for them. */
 static bool again(struct memop *op, uint32_t served) {
     op->w->own->served |= served;
+    op->w->parted = true;
     op->w->pc = op->pc;
     warp_refresh(op->sm, op->warp, op->sm->now + op->sm->m->cfg->issue_interval, WAIT_UNIT);
     return false;
@@ -143,12 +155,12 @@ static bool serve_far(struct memop *op) {
     uint32_t high[32];
     struct uop as = *op->u; /* the instruction, in the space that its address names */
     const bool generic = way_of(op->u) & SASS_GENERIC;
-    const uint32_t done = sass_done(op->u);
+    const uint32_t number = sass_done(op->u);
     place_far(op, high);
     if (op->u->op == OP_LD_GLOBAL && op->u->sub) return copy_issue(op);
-    if ((done & 7) != 7) op->active = leave_shared(op, high, done);
+    if ((number & 7) != 7) op->active = leave_shared(op, high, number);
     if (!op->active) return lsu_serve(op);
-    const uint32_t left = op->active & ~op->w->own->served, lane = bits_lowest(left);
+    const uint32_t left = left_of(op), lane = bits_lowest(left);
     op->active = alike(high, left);
     as.op = (uint8_t)in_space(op->u->op, high[lane]);
     as.aux |= (int32_t)~SASS_STRONG; /* it names no array */
@@ -159,20 +171,20 @@ static bool serve_far(struct memop *op) {
     op->u = &as;
     if (!serve(op)) return false;
     if (op->active != left) return again(op, op->active);
-    op->w->own->served = 0;
+    if (op->w->parted) done(op->w);
     return true;
 }
 
 /* An access to shared memory of a program that holds a part of it for a while. */
 static bool serve_parts(struct memop *op) {
     struct uop as = *op->u;
-    const uint32_t left = op->active & ~op->w->own->served;
+    const uint32_t left = left_of(op);
     op->active = left;
     choose_part(op, &as);
     op->u = &as;
     if (!serve(op)) return false;
     if (op->active != left) return again(op, op->active);
-    op->w->own->served = 0;
+    if (op->w->parted) done(op->w);
     return true;
 }
 
