@@ -32,20 +32,6 @@ static uint8_t counter_of(uint32_t number) {
 
 /* ---- when sources have been read --------------------------------------------------------- */
 
-static uint32_t words_of(uint32_t width) { return width <= 4 ? 1 : width / 4; }
-
-uint32_t control_data(const struct uop *u) {
-    switch (u->op) {
-    case OP_ST_SHARED:
-    case OP_ST_LOCAL:
-    case OP_ST_GLOBAL: return words_of(u->width);
-    case OP_ATOM_SHARED:
-    case OP_ATOM_GLOBAL:
-        return words_of(u->width) * (u->sub == ATOM_CAS || u->sub == ATOM_CAS64 ? 2 : 1);
-    default: return 0;
-    }
-}
-
 static uint16_t read_clocks(const struct uop *u, const struct config *cfg) {
     const uint32_t data = control_data(u);
     const bool shared = u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED ||
@@ -134,6 +120,7 @@ static void note_row(struct control_bits *c, const struct program *p, uint16_t r
 static void note_rows(struct program *p, uint32_t pc) {
     const struct uop *u = &p->code[pc];
     struct control_bits *c = &p->control[pc];
+    c->awaits = c->wait || c->loads || c->counter != NO_COUNTER;
     for (uint32_t i = 0; i < NAMED_ROWS; i++) c->rows[i] = ROW_NONE;
     if (u->path == PATH_CONTROL) return;
     note_row(c, p, u->a);
@@ -147,18 +134,6 @@ static void note_rows(struct program *p, uint32_t pc) {
     note_row(c, p, u->d);
 }
 
-/* What holds of all instructions: whether any has to wait for the one in front, whatever it is. */
-static void end_rows(struct program *p) {
-    bool alone = false;
-    for (uint32_t pc = 0; pc < p->count; pc++) alone |= p->control[pc].alone;
-    for (uint32_t pc = 0; pc < p->count; pc++) {
-        struct control_bits *c = &p->control[pc];
-        if (alone) c->wait |= 1u << ALONE;
-        c->awaits = c->wait || c->loads || c->counter != NO_COUNTER;
-        note_rows(p, pc);
-    }
-}
-
 enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg) {
     if (!p->sass || cfg->dependence != DEPENDENCE_control) return OK;
     p->control = calloc(p->count, sizeof *p->control);
@@ -169,6 +144,6 @@ enum error control_decode(struct program *p, const struct insn *code, const stru
         p->deps[pc].piece |= PIECE_CONTROL;
     }
     for (uint32_t pc = 0; pc < p->count; pc++) count_reads(p, code, cfg, pc);
-    end_rows(p);
+    for (uint32_t pc = 0; pc < p->count; pc++) note_rows(p, pc);
     return OK;
 }

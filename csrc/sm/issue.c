@@ -138,7 +138,8 @@ static ALWAYS_INLINE bool issue_alu(struct sm *sm, uint32_t warp, const struct u
         w->producer[u->dst] = u->path == PATH_LANES ? WAIT_SHARED : WAIT_ALU;
     }
     warp_goto(w, w->pc + 1);
-    warp_refresh(sm, warp, t, WAIT_ALU);
+    if (obedient) obey_refresh(sm, warp, t, WAIT_ALU);
+    else warp_refresh(sm, warp, t, WAIT_ALU);
     return true;
 }
 

@@ -66,9 +66,8 @@ static ALWAYS_INLINE bool addresses(struct memop *op, uint32_t base, uint32_t by
     const uint32_t width = op->u->width;
     const struct bounds in = {base, bytes >= width ? bytes - width + 1 : 0, width};
     const struct lanes lanes = memop_lanes(op);
-    const bool found = op->u->flags & INSN_WIDE; /* sass_place has been here */
-    const uint32_t *from = found ? op->addr : operand_row(&lanes, op->u->a);
-    return add_and_check(op->addr, from, found ? 0 : (uint32_t)op->u->imm, shift, in) ||
+    const uint32_t *from = op->placed ? op->addr : operand_row(&lanes, op->u->a);
+    return add_and_check(op->addr, from, op->placed ? 0 : (uint32_t)op->u->imm, shift, in) ||
            !strays(op, shift, in, code);
 }
 
@@ -297,7 +296,9 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op) {
             if (away && op->sm->check) check_away(op);
             return false;
         }
-        struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
+        struct smem_cost cost;
+        if (!smem_plain(m->cfg, op->addr, op->active, op->u->width, &cost))
+            cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
         if (op->u->op == OP_ATOM_SHARED)
             cost.passes *= atomic_passes(m->cfg, op->u) * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);
@@ -313,28 +314,38 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op) {
 
 /* ---- constant memory --------------------------------------------------------------------- */
 
+/* The lanes that ask for the same address as one of them. */
+static ALWAYS_INLINE uint32_t alike(const struct memop *op, uint32_t lane) {
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < 32; i++) lanes |= op->addr[i] == op->addr[lane] ? 1u << i : 0;
+    return lanes;
+}
+
 /* How many addresses the lanes ask for, each of which is a pass (seed 004: best if all threads of a
  * warp read the same item). */
 static uint32_t distinct_addresses(const struct memop *op) {
     uint32_t left = op->active, n = 0;
-    for (; left; n++) {
-        const uint32_t address = op->addr[__builtin_ctz(left)];
-        for (uint32_t lane = 0; lane < 32; lane++)
-            if (op->addr[lane] == address) left &= ~(1u << lane);
-    }
+    for (; left; n++) left &= ~alike(op, bits_lowest(left));
     return n;
 }
 
 /* Put the constants that the active lanes ask for into their registers, one of which may be that of
  * the address: the instruction is sure to issue. */
-static void load_constants(const struct memop *op) {
+static void load_constants(const struct memop *op, uint32_t places) {
     const struct program *p = op->sm->m->program;
-    for (uint32_t word = 0; word < memop_words(op->u->width); word++)
+    for (uint32_t word = 0; word < memop_words(op->u->width); word++) {
+        uint32_t *d = op->w->rows + op->u->data[word] * 32u;
+        const uint8_t *at = p->constants + 4 * word;
         for (uint32_t left = op->active; left; left &= left - 1) {
-            const uint32_t lane = bits_lowest(left), at = op->addr[lane] - CONST_BASE + 4 * word;
-            op->w->rows[op->u->data[word] * 32u + lane] =
-                lane_load(p->constants + at, op->u->width, op->u->flags & INSN_SIGNED);
+            const uint32_t lane = bits_lowest(left);
+            const uint32_t value = lane_load(at + (op->addr[lane] - CONST_BASE), op->u->width,
+                                             op->u->flags & INSN_SIGNED);
+            d[lane] = value;
+            if (places > 1) continue;
+            for (uint32_t i = 0; i < 32; i++) d[i] = op->active >> i & 1 ? value : d[i];
+            break;
         }
+    }
 }
 
 NOINLINE static bool issue_const(struct memop *op) {
@@ -347,11 +358,11 @@ NOINLINE static bool issue_const(struct memop *op) {
         busy += (places - 1) * m->cfg->const_clk_per_way;
         if (m->cfg->icache2_bytes && m->cfg->const_bytes && !m->cfg->const_miss) {
             if (!global_const(op, busy)) return false;
-            load_constants(op);
+            load_constants(op, places);
             op->sm->count.const_passes += places;
             return true;
         }
-        load_constants(op);
+        load_constants(op, places);
         late = smcache_const(op->sm, op->addr, op->active);
         op->sm->count.const_accesses++;
         op->sm->count.const_passes += places;
@@ -390,9 +401,10 @@ CLONES static bool cloned_issue(struct sm *sm, const struct subcore *core, uint3
     op.pc = op.w->pc;
     op.active = active;
     op.t = sm->m->cfg->lsu_queue ? pipe_begin(sm, core, u, t) : t;
-    op.more = op.follows = false;
+    op.more = op.follows = op.placed = false;
     op.copy = NULL;
-    return u->flags & INSN_WIDE && active ? sass_access(&op) : serve(&op);
+    if (u->flags & INSN_WIDE && active && !sass_is_near(sm, u)) return sass_access(&op);
+    return serve(&op);
 }
 
 bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,

@@ -31,6 +31,7 @@ static uint64_t *before_last(const struct sm *sm, uint32_t warp, uint32_t number
 void obey_start(struct sm *sm, uint32_t warp) {
     const size_t more = DEPENDENCE_COUNTERS * (sm->m->program->counted - 1);
     memset(&sm->dependences[warp], 0, sizeof *sm->dependences);
+    sm->alone &= ~(1ull << warp);
     memset(before_last(sm, warp, 0), 0, more * sizeof *sm->before_last);
 }
 
@@ -112,35 +113,49 @@ struct until {
     enum wait kind;
 };
 
-static ALWAYS_INLINE void await(const struct sm *sm, uint32_t warp, uint32_t number,
-                                struct until *until) {
+static struct until later(struct until a, struct until b) { return b.at > a.at ? b : a; }
+
+static ALWAYS_INLINE struct until await(const struct sm *sm, uint32_t warp, uint32_t number,
+                                        struct until until) {
     const struct dependences *d = &sm->dependences[warp];
-    enum wait kind = (enum wait)d->kind[number];
-    const uint64_t at =
-        d->loading >> number & 1 ? falls(sm, warp, number, 0, &kind) : d->known[number];
-    if (at > until->at) *until = (struct until){at, kind};
+    struct until own = {d->known[number], (enum wait)d->kind[number]};
+    if (d->loading >> number & 1) own.at = falls(sm, warp, number, 0, &own.kind);
+    return later(until, own);
 }
 
 /* The same for a counter that may be higher. */
-NOINLINE static void await_few(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t to,
-                               struct until *until) {
-    enum wait kind;
-    const uint64_t at = falls(sm, warp, number, to, &kind);
-    if (at > until->at) *until = (struct until){at, kind};
+static struct until await_few(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t to,
+                              struct until until) {
+    struct until own;
+    own.at = falls(sm, warp, number, to, &own.kind);
+    return later(until, own);
 }
 
 /* A generic access of which some lanes are done goes on when these have what they load: registers
  * have one time for all lanes. */
-NOINLINE static void await_part(const struct sm *sm, const struct warp *w, struct until *until) {
-    const uint64_t at = loaded(sm, w, w->pc);
-    if (at > until->at) *until = (struct until){at, kind_of(sm, w, w->pc)};
+static struct until await_part(const struct sm *sm, const struct warp *w, struct until until) {
+    return later(until, (struct until){loaded(sm, w, w->pc), kind_of(sm, w, w->pc)});
 }
 
 /* A counter that counts as much as it can holds the next load up. */
-static void await_room(const struct sm *sm, uint32_t warp, uint32_t number, struct until *until) {
+static struct until await_room(const struct sm *sm, uint32_t warp, uint32_t number,
+                               struct until until) {
     const struct dependences *d = &sm->dependences[warp];
     if (d->loads[number] == MOST_COUNTED) settle(sm, warp, number);
-    if (d->loads[number] == MOST_COUNTED) *until = (struct until){READY_PENDING, WAIT_GLOBAL};
+    return d->loads[number] == MOST_COUNTED ? (struct until){READY_PENDING, WAIT_GLOBAL} : until;
+}
+
+/* What keeps an instruction beside the stall count of the one in front. */
+NOINLINE static struct until await_all(const struct sm *sm, uint32_t warp,
+                                       const struct control_bits *bits, struct until until) {
+    const struct warp *w = &sm->warps[warp];
+    for (uint32_t left = bits->wait; left; left &= left - 1)
+        until = await(sm, warp, bits_lowest(left), until);
+    if (sm->alone >> warp & 1) until = await(sm, warp, ALONE, until);
+    if (bits->counter != NO_COUNTER) until = await_few(sm, warp, bits->counter, bits->left, until);
+    if (w->parted && bits->loads) until = await_part(sm, w, until);
+    if (bits->loads && bits->write != NO_COUNTER) until = await_room(sm, warp, bits->write, until);
+    return until;
 }
 
 /* Ask the host for the registers of an instruction that soon issues: those of a whole chip do not
@@ -158,20 +173,12 @@ void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) 
     const struct program *p = sm->m->program;
     const struct control_bits *bits = &p->control[w->pc];
     struct until until = {floor, kind};
-    sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
-    sm->users[bits->unit] |= 1ull << warp;
-    sm->next_unit[warp] = bits->unit;
+    warp_wants(sm, warp, bits->unit);
     if (bits->piece != sm->fetched[warp & sm->fetch_mask] &&
         !warp_fetches(sm, warp, bits->piece, floor))
         return;
     prefetch(w, bits);
-    if (bits->awaits) {
-        for (uint32_t left = bits->wait; left; left &= left - 1)
-            await(sm, warp, bits_lowest(left), &until);
-        if (bits->counter != NO_COUNTER) await_few(sm, warp, bits->counter, bits->left, &until);
-        if (w->parted && bits->loads) await_part(sm, w, &until);
-        if (bits->loads && bits->write != NO_COUNTER) await_room(sm, warp, bits->write, &until);
-    }
+    if (bits->awaits || sm->alone >> warp & 1) until = await_all(sm, warp, bits, until);
     warp_await(sm, warp, &p->code[w->pc], until.at, until.kind);
 }
 
@@ -216,7 +223,10 @@ uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp, uint64_t t)
     sm->held[warp] = t + bits->stall;
     if (bits->read != NO_COUNTER) drops(sm, warp, bits->read, t + bits->read_clocks, WAIT_UNIT);
     if (bits->write != NO_COUNTER) raise_counter(sm, warp, bits->write, t);
-    if (bits->alone) raise_counter(sm, warp, ALONE, t);
+    if (bits->alone) {
+        sm->alone |= 1ull << warp;
+        raise_counter(sm, warp, ALONE, t);
+    }
     return read_registers(sm, s, bits, warp, t);
 }
 

@@ -62,6 +62,12 @@ static inline uint64_t sched_unit_free(const struct sm *sm, const struct subcore
     return min64(free[s->unit[either[0]]], free[s->unit[either[1]]]);
 }
 
+/* Can the warp issue in the slot? */
+static inline bool sched_can_issue_now(const struct sm *sm, const struct subcore *s,
+                                       uint32_t warp) {
+    return sm->ready_at[warp] <= s->slot && sched_unit_free(sm, s, sm->next_unit[warp]) <= s->slot;
+}
+
 /* The sub-core takes a unit of that kind until that cycle. */
 static ALWAYS_INLINE void subcore_take(struct sm *sm, const struct subcore *s, uint32_t unit,
                                        uint64_t until) {
@@ -133,6 +139,14 @@ static ALWAYS_INLINE void sched_choose(struct sm *sm, struct subcore *s, schedul
     c->warp = first(sm, s, able);
     c->shared = s->shared[sm->next_unit[c->warp]];
     assert(able >> c->warp & 1);
+}
+
+/* The same for policies that keep to the warp that issued last. */
+static ALWAYS_INLINE struct choice sched_keep(struct sm *sm, struct subcore *s,
+                                              scheduler_first *first) {
+    const uint32_t last = s->last;
+    if (last >= MAX_WARPS || !sched_can_issue_now(sm, s, last)) return sched_choose(sm, s, first);
+    return (struct choice){s->slot, last, s->shared[sm->next_unit[last]]};
 }
 
 #endif

@@ -57,6 +57,13 @@ static inline void warp_await(struct sm *sm, uint32_t warp, const struct uop *u,
     else warp_wait(sm, warp, at, kind);
 }
 
+/* The warp's next instruction takes such a unit. */
+static inline void warp_wants(struct sm *sm, uint32_t warp, uint32_t unit) {
+    sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
+    sm->users[unit] |= 1ull << warp;
+    sm->next_unit[warp] = (uint8_t)unit;
+}
+
 /* What warp_refresh does for an instruction with groups of registers, with very many, or with
  * control bits. */
 void warp_refresh_special(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
@@ -77,9 +84,7 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     const struct deps *deps = &p->deps[w->pc];
     const struct uop *u = &p->code[w->pc];
     uint64_t at = floor;
-    sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
-    sm->users[u->unit] |= 1ull << warp;
-    sm->next_unit[warp] = u->unit;
+    warp_wants(sm, warp, u->unit);
     if (deps->piece != sm->fetched[warp & sm->fetch_mask]) {
         if (deps->piece & PIECE_SPECIAL) {
             warp_refresh_special(sm, warp, floor, kind);

@@ -139,6 +139,7 @@ struct sm {
     struct dependences *dependences; /* of code whose control bits are obeyed, per warp; */
     struct counter *counters;        /* per warp DEPENDENCE_COUNTERS, */
     uint64_t *before_last;           /* and for each program.counted - 1 */
+    uint64_t alone;                  /* warps that have had an instruction that lets none overlap */
     struct copies *copies;           /* of code with asynchronous copies, per warp, */
     struct copy *copying;            /* and where each of the accesses goes */
     struct heap *heap;               /* of code that calls routines outside of it */

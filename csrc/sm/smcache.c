@@ -259,12 +259,23 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                                         : load_lines(sm, id, a, seg, n, at, apart, false);
 }
 
+/* Do all lanes go to words side by side, in a line of which these sectors are there: all? */
+static bool is_whole(const struct sm_cache *c, const uint32_t addr[32], uint32_t valid) {
+    uint32_t astray = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) astray |= addr[lane] ^ (addr[0] + 4 * lane);
+    return !astray && valid == cache_all(&c->cache);
+}
+
 /* Write what some lanes store to the sectors of their line that are valid. */
 NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t lanes,
                             uint32_t line) {
     const uint32_t index = cache_find(&c->cache, line), inside = (1u << c->cache.line_shift) - 1,
                    words = a->width <= 4 ? 1 : a->width / 4;
     if (index == CACHE_NONE) return;
+    if (lanes == ~0u && a->width == 4 && is_whole(c, a->addr, c->cache.lines[index].valid)) {
+        memcpy(cache_data(&c->cache, index) + (a->addr[0] & inside), a->data[0], sizeof a->data[0]);
+        return;
+    }
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left), at = a->addr[lane] & inside;
         if (!(c->cache.lines[index].valid >> (at >> c->cache.sector_shift) & 1)) continue;
@@ -338,10 +349,12 @@ bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece) {
 
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
     struct sm_cache *c = &sm->caches[CACHE_CONST];
-    uint32_t misses = 0;
+    uint32_t misses = 0, before = CACHE_NONE;
     for (; c->present && lanes; lanes &= lanes - 1) {
-        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]),
-                       index = cache_find(&c->cache, line);
+        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]);
+        if (line == before) continue; /* it is the most recently used */
+        const uint32_t index = cache_find(&c->cache, line);
+        before = line;
         if (index != CACHE_NONE) {
             cache_touch(&c->cache, index);
         } else {

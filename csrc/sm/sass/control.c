@@ -4,6 +4,7 @@
 #include "sm/check.h"
 #include "sm/converge.h"
 #include "sm/exec.h"
+#include "sm/obey.h"
 #include "sm/sass/barrier.h"
 #include "sm/sass/copy.h"
 #include "sm/sass/routine.h"
@@ -59,13 +60,19 @@ static bool falls_through(const struct sm *sm, const struct warp *w, const struc
     return u->sub == SASS_EXIT || (u->sub == SASS_BRA && !taken);
 }
 
+/* Look when the next instruction can issue, from that cycle on. */
+static void go_on_at(struct sm *sm, uint32_t warp, uint64_t at) {
+    if (sm->m->program->control) obey_refresh(sm, warp, at, WAIT_ALU);
+    else warp_refresh(sm, warp, at, WAIT_ALU);
+}
+
 /* Whoever is active goes on, some perhaps where a branch leads; if nobody is, all have exited, or
  * they wait at the barrier of the block, or for each other for ever. */
 static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t taken, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     if (w->mask) {
         const uint64_t at = falls_through(sm, w, u, taken) ? t : t + sm->m->cfg->lat_bra;
-        warp_refresh(sm, warp, at, WAIT_ALU);
+        go_on_at(sm, warp, at);
     } else if (!w->live) {
         block_warp_exit(sm, warp, t);
     } else {
@@ -88,7 +95,7 @@ static void advance(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t 
         w->producer[u->dst + i] = WAIT_ALU;
     }
     w->pc++;
-    warp_refresh(sm, warp, t, WAIT_ALU);
+    go_on_at(sm, warp, t);
 }
 
 /* Read a special register into the lanes of an instruction, or into all of a uniform one. */
