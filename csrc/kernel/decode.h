@@ -119,6 +119,8 @@ struct program {
     uint32_t constant_bytes;
     uint32_t registers;   /* of a warp, uniform ones included: rows, and entries of its ready[] */
     uint32_t ready_count; /* entries of a warp's ready[] */
+    uint32_t named;       /* registers below: those of threads, and uniform ones that are named */
+    uint32_t barriers;    /* barrier registers of compiled code that are named are below */
     bool syncs_grid;      /* has a barrier of all blocks */
     bool prints;
     bool points;              /* has accesses that name no array */

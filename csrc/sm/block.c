@@ -78,19 +78,25 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     struct warp *w = &sm->warps[slot];
     const uint32_t threads = dims->block[0] * dims->block[1] * dims->block[2];
     const uint32_t lanes = threads - first_thread < 32 ? threads - first_thread : 32;
-    memset(w->rows, 0, (size_t)p->registers * 32 * 4);
+    memset(w->rows, 0, (size_t)p->named * 32 * 4);
     memset(w->ready, 0, p->ready_count * sizeof *w->ready);
     memset(w->preds, 0, sizeof w->preds);
-    if (p->sass) converge_begin(w);
+    if (p->sass) converge_begin(w, p->barriers);
     if (p->control) obey_start(sm, slot);
     if (p->copies) memset(&sm->copies[slot], 0, sizeof *sm->copies);
     uint32_t *special = w->rows + p->registers * 32u, index[3];
     dims_index(dims, b->id, index);
+    uint32_t x = first_thread % dims->block[0], y = first_thread / dims->block[0] % dims->block[1],
+             z = first_thread / dims->block[0] / dims->block[1];
     for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t thread = first_thread + lane;
-        special[SPECIAL_TID_X * 32 + lane] = thread % dims->block[0];
-        special[SPECIAL_TID_Y * 32 + lane] = thread / dims->block[0] % dims->block[1];
-        special[SPECIAL_TID_Z * 32 + lane] = thread / dims->block[0] / dims->block[1];
+        special[SPECIAL_TID_X * 32 + lane] = x;
+        special[SPECIAL_TID_Y * 32 + lane] = y;
+        special[SPECIAL_TID_Z * 32 + lane] = z;
+        if (++x < dims->block[0]) continue;
+        x = 0;
+        if (++y == dims->block[1]) y = 0, z++;
+    }
+    for (uint32_t lane = 0; lane < 32; lane++) {
         special[SPECIAL_CTAID_X * 32 + lane] = index[0];
         special[SPECIAL_CTAID_Y * 32 + lane] = index[1];
         special[SPECIAL_CTAID_Z * 32 + lane] = index[2];

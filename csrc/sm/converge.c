@@ -8,8 +8,9 @@
 #define PATIENCE                                                                                   \
     1024u /* backward branches of a group before others that are ready have their turn */
 
-void converge_begin(struct warp *w) {
-    memset(w->own, 0, sizeof *w->own);
+void converge_begin(struct warp *w, uint32_t barriers) {
+    memset(w->own->barriers, 0, barriers * sizeof *w->own->barriers);
+    w->own->turns = w->own->served = w->own->reduced = 0;
     w->parted = false;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }

@@ -21,15 +21,16 @@ enum group_state {
 
 /* What a warp of compiled code has beside what all have. */
 struct convergence {
-    uint32_t turns;                              /* how often the active lanes have gone back */
-    uint32_t served;                             /* lanes of a generic access that are done */
-    uint32_t reduced;                            /* what its last barrier that reduces has found */
-    uint32_t barriers[CONVERGENCE_BARRIERS][32]; /* whom each lane meets there */
+    uint32_t turns;   /* how often the active lanes have gone back */
+    uint32_t served;  /* lanes of a generic access that are done */
+    uint32_t reduced; /* what its last barrier that reduces has found */
     uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* loads into each register under way (obey.h) */
+    uint32_t barriers[CONVERGENCE_BARRIERS][32];   /* whom each lane meets there */
 };
 
-/* A warp begins: it has no groups, no barrier register has lanes, and two predicates are true. */
-void converge_begin(struct warp *w);
+/* A warp begins: it has no groups, none of so many barrier registers has lanes, and two predicates
+ * are true. No loads of another warp in its place are under way. */
+void converge_begin(struct warp *w, uint32_t barriers);
 /* Let the lanes `taken` of the active ones go on at target, the others behind the branch. */
 void converge_branch(struct warp *w, uint32_t taken, uint32_t target);
 /* Let each active lane go on at an address of its own, which are those of instructions. */

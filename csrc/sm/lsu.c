@@ -363,7 +363,8 @@ NOINLINE static bool issue_const(struct memop *op) {
             return true;
         }
         load_constants(op, places);
-        late = smcache_const(op->sm, op->addr, op->active);
+        late = smcache_const(op->sm, op->addr,
+                             places == 1 ? op->active & (0 - op->active) : op->active);
         op->sm->count.const_accesses++;
         op->sm->count.const_passes += places;
         if (op->sm->records) record_access(op, 0);
