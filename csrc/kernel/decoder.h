@@ -42,5 +42,8 @@ enum error sass_decode(struct decoder *dec, const struct config *cfg, const stru
 uint8_t sass_words(uint32_t op, char letter);
 /* Does no lane go on behind this instruction, unless it is guarded? */
 bool sass_ends(const struct uop *u);
+/* Find which barrier registers are named; returns the end of the registers that are, uniform ones
+ * of which there are many and few are taken. */
+uint32_t sass_named(struct program *p);
 
 #endif

@@ -380,24 +380,6 @@ static uint16_t piece_of(const struct config *cfg, uint32_t pc) {
     return (uint16_t)(pc / ((cfg->fetch_bytes - cfg->fetch_control) / cfg->insn_bytes));
 }
 
-/* Find which registers are named: compiled code has many uniform ones of which it takes few. */
-static void find_named(struct program *p) {
-    p->named = p->meta.nregs;
-    for (uint32_t pc = 0; pc < p->count; pc++) {
-        const struct deps *deps = &p->deps[pc];
-        for (uint32_t i = 0; i < DEPS; i++) {
-            const bool group = i >= DEPS - deps->groups;
-            if (i >= deps->count && !group) continue;
-            const uint32_t id = deps->id[i], more = group ? id >> GROUP_SHIFT : 0,
-                           end = (group ? id & ((1u << GROUP_SHIFT) - 1) : id) + more + 1;
-            if (end <= p->registers && end > p->named) p->named = end;
-        }
-        const struct uop *u = &p->code[pc];
-        if (u->op == OP_SASS_CONTROL && u->q < CONVERGENCE_BARRIERS && u->q >= p->barriers)
-            p->barriers = u->q + 1u;
-    }
-}
-
 enum error program_decode(struct program *p, const struct insn *code, uint32_t count,
                           const struct uniform *uniforms, uint32_t uniform_count,
                           const struct program_meta *meta, const struct config *cfg,
@@ -433,7 +415,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
         if (p->deps[dec.pc].groups || p->deps[dec.pc].count > FEW_DEPS)
             p->deps[dec.pc].piece |= PIECE_MANY;
     }
-    find_named(p);
+    p->named = p->sass ? sass_named(p) : meta->nregs;
     if ((e = control_decode(p, code, cfg))) return fault->code = e;
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];

@@ -205,3 +205,28 @@ bool sass_ends(const struct uop *u) {
     return u->sub == SASS_EXIT || u->sub == SASS_JUMP || u->sub == SASS_CALL ||
            (u->sub == SASS_BRA && sure);
 }
+
+/* The end of the registers that an instruction waits for. */
+static uint32_t end_of(const struct deps *deps, uint32_t registers) {
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < DEPS; i++) {
+        const bool group = i >= DEPS - deps->groups;
+        if (i >= deps->count && !group) continue;
+        const uint32_t first = group ? deps->id[i] & ((1u << GROUP_SHIFT) - 1) : deps->id[i],
+                       own = first + (group ? deps->id[i] >> GROUP_SHIFT : 0) + 1;
+        if (own <= registers && own > end) end = own;
+    }
+    return end;
+}
+
+uint32_t sass_named(struct program *p) {
+    uint32_t named = p->meta.nregs;
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        const struct uop *u = &p->code[pc];
+        const uint32_t end = end_of(&p->deps[pc], p->registers);
+        if (end > named) named = end;
+        if (u->op == OP_SASS_CONTROL && u->q < CONVERGENCE_BARRIERS && u->q >= p->barriers)
+            p->barriers = u->q + 1u;
+    }
+    return named;
+}

@@ -54,7 +54,7 @@ static bool refuse_pointer(struct memop *op, uint32_t lane, const struct buffer 
 }
 
 /* Does an active lane go elsewhere than into an array? */
-static bool strays(const struct memop *op, const struct buffer *b) {
+NOINLINE static bool strays(const struct memop *op, const struct buffer *b) {
     uint32_t astray = 0;
     for (uint32_t lane = 0; lane < 32; lane++)
         astray |= op->addr[lane] - b->address > b->bytes - op->u->width ? 1u << lane : 0;
@@ -278,7 +278,7 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
 
 /* Let the loaded values, which are in the registers already, be used from t on; constants when they
  * have gone through the pipeline. */
-static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
+static ALWAYS_INLINE void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
     const bool constant = a->kind == ACCESS_FETCH;
     if (constant) t += a->data[0][0];

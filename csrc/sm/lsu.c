@@ -61,19 +61,20 @@ NOINLINE static bool strays(struct memop *op, uint32_t shift, struct bounds in, 
     return false;
 }
 
+/* placed: op->addr holds the lanes' addresses (sass_access). */
 static ALWAYS_INLINE bool addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
-                                    enum error code) {
+                                    enum error code, const bool placed) {
     const uint32_t width = op->u->width;
     const struct bounds in = {base, bytes >= width ? bytes - width + 1 : 0, width};
     const struct lanes lanes = memop_lanes(op);
-    const uint32_t *from = op->placed ? op->addr : operand_row(&lanes, op->u->a);
-    return add_and_check(op->addr, from, op->placed ? 0 : (uint32_t)op->u->imm, shift, in) ||
+    const uint32_t *from = placed ? op->addr : operand_row(&lanes, op->u->a);
+    return add_and_check(op->addr, from, placed ? 0 : (uint32_t)op->u->imm, shift, in) ||
            !strays(op, shift, in, code);
 }
 
 CLONES static bool cloned_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
                                     enum error code) {
-    return addresses(op, base, bytes, shift, code);
+    return addresses(op, base, bytes, shift, code, op->u->flags & INSN_WIDE);
 }
 
 bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
@@ -280,7 +281,7 @@ static uint32_t atomic_passes(const struct config *cfg, const struct uop *u) {
 
 /* Issue an access to shared memory. An atomic takes its passes once per lane of the word that most
  * lanes want, and on machines that nobody has measured twice, to read and to write. */
-static ALWAYS_INLINE bool issue_shared(struct memop *op) {
+static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
     const struct machine *m = op->sm->m;
     struct block *b = &op->sm->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
@@ -292,7 +293,8 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op) {
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
     uint32_t passes = 0;
     if (op->active) {
-        if (!addresses(op, 0, bytes, base, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS)) {
+        const enum error code = away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS;
+        if (!addresses(op, 0, bytes, base, code, placed)) {
             if (away && op->sm->check) check_away(op);
             return false;
         }
@@ -376,17 +378,17 @@ NOINLINE static bool issue_const(struct memop *op) {
 }
 
 /* Within both of its callers, so that the common access is one function. */
-static ALWAYS_INLINE bool serve(struct memop *op) {
+static ALWAYS_INLINE bool serve(struct memop *op, const bool placed) {
     switch (op->u->op) {
     case OP_LD_SHARED:
     case OP_ST_SHARED:
-    case OP_ATOM_SHARED: return issue_shared(op);
+    case OP_ATOM_SHARED: return issue_shared(op, placed);
     case OP_LD_CONST: return issue_const(op);
     default: return global_issue(op);
     }
 }
 
-CLONES static bool cloned_serve(struct memop *op) { return serve(op); }
+CLONES static bool cloned_serve(struct memop *op) { return serve(op, true); }
 
 bool lsu_serve(struct memop *op) { return cloned_serve(op); }
 
@@ -402,10 +404,10 @@ CLONES static bool cloned_issue(struct sm *sm, const struct subcore *core, uint3
     op.pc = op.w->pc;
     op.active = active;
     op.t = sm->m->cfg->lsu_queue ? pipe_begin(sm, core, u, t) : t;
-    op.more = op.follows = op.placed = false;
+    op.more = op.follows = false;
     op.copy = NULL;
     if (u->flags & INSN_WIDE && active && !sass_is_near(sm, u)) return sass_access(&op);
-    return serve(&op);
+    return serve(&op, false);
 }
 
 bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,

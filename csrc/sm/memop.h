@@ -4,7 +4,6 @@
 #define SMMUX_MEMOP_H
 
 #include "sm/exec.h"
-#include "sm/obey.h"
 #include "sm/scoreboard.h"
 
 /* The warp's instruction at cycle t, and for whom it is done. */
@@ -17,7 +16,6 @@ struct memop {
     uint64_t t;   /* from when on it passes through the pipe: when it issues, unless it is queued */
     bool more;    /* a part of an access of which a part is under way already */
     bool follows; /* and a further part follows: until then the warp does not go on */
-    bool placed;  /* addr holds the lanes' addresses already (sass_access) */
     const struct copy *copy; /* where an asynchronous copy goes; NULL: it is none */
     uint32_t addr[32];       /* per lane; inactive lanes hold an arbitrary value */
 };
@@ -33,9 +31,7 @@ static inline struct lanes memop_lanes(const struct memop *op) {
 /* Let the warp go on with its next instruction. */
 static inline void memop_next(struct memop *op) {
     warp_goto(op->w, op->pc + 1);
-    if (op->u->flags & INSN_WIDE && op->sm->m->program->control)
-        obey_refresh(op->sm, op->warp, op->sm->now, WAIT_ALU);
-    else warp_refresh(op->sm, op->warp, op->sm->now, WAIT_ALU);
+    warp_refresh(op->sm, op->warp, op->sm->now, WAIT_ALU);
 }
 
 #endif

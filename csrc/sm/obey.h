@@ -42,7 +42,7 @@ static inline void obey_loaded(const struct sm *sm, struct warp *w, const uint16
 
 /* Do lanes still wait for loads into the register? */
 static inline bool obey_loads(const struct sm *sm, const struct warp *w, uint16_t id) {
-    return w->loads_pending && sm->m->program->control && w->own->loading[id];
+    return sm->m->program->control && w->loads_pending && w->own->loading[id];
 }
 
 /* A warp has no counts yet. */

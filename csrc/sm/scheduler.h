@@ -62,12 +62,6 @@ static inline uint64_t sched_unit_free(const struct sm *sm, const struct subcore
     return min64(free[s->unit[either[0]]], free[s->unit[either[1]]]);
 }
 
-/* Can the warp issue in the slot? */
-static inline bool sched_can_issue_now(const struct sm *sm, const struct subcore *s,
-                                       uint32_t warp) {
-    return sm->ready_at[warp] <= s->slot && sched_unit_free(sm, s, sm->next_unit[warp]) <= s->slot;
-}
-
 /* The sub-core takes a unit of that kind until that cycle. */
 static ALWAYS_INLINE void subcore_take(struct sm *sm, const struct subcore *s, uint32_t unit,
                                        uint64_t until) {
@@ -141,12 +135,13 @@ static ALWAYS_INLINE void sched_choose(struct sm *sm, struct subcore *s, schedul
     assert(able >> c->warp & 1);
 }
 
-/* The same for policies that keep to the warp that issued last. */
-static ALWAYS_INLINE struct choice sched_keep(struct sm *sm, struct subcore *s,
-                                              scheduler_first *first) {
-    const uint32_t last = s->last;
-    if (last >= MAX_WARPS || !sched_can_issue_now(sm, s, last)) return sched_choose(sm, s, first);
-    return (struct choice){s->slot, last, s->shared[sm->next_unit[last]]};
+/* The same for policies that keep to the warp that issued last, which most often can again. */
+static ALWAYS_INLINE void sched_keep(struct sm *sm, struct subcore *s, scheduler_first *first) {
+    const uint32_t last = s->last, unit = last < MAX_WARPS ? sm->next_unit[last] : 0;
+    if (last < MAX_WARPS && sm->ready_at[last] <= s->slot &&
+        sched_unit_free(sm, s, unit) <= s->slot)
+        s->choice = (struct choice){s->slot, last, s->shared[unit]};
+    else sched_choose(sm, s, first);
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "sm/scoreboard.h"
 
+#include "base/hints.h"
 #include "sm/obey.h"
 
 bool opens_region(const struct sm *sm, const struct uop *u) {
@@ -19,7 +20,7 @@ static void await_run(const struct warp *w, uint32_t first, uint32_t last, uint6
         }
 }
 
-static void refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
+NOINLINE static void refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     const struct warp *w = &sm->warps[warp];
     const struct deps *deps = &sm->m->program->deps[w->pc];
     const uint32_t piece = deps->piece & ~PIECE_MANY;

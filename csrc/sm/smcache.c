@@ -259,20 +259,16 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                                         : load_lines(sm, id, a, seg, n, at, apart, false);
 }
 
-/* Do all lanes go to words side by side, in a line of which these sectors are there: all? */
-static bool is_whole(const struct sm_cache *c, const uint32_t addr[32], uint32_t valid) {
-    uint32_t astray = 0;
-    for (uint32_t lane = 0; lane < 32; lane++) astray |= addr[lane] ^ (addr[0] + 4 * lane);
-    return !astray && valid == cache_all(&c->cache);
-}
-
 /* Write what some lanes store to the sectors of their line that are valid. */
 NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t lanes,
                             uint32_t line) {
     const uint32_t index = cache_find(&c->cache, line), inside = (1u << c->cache.line_shift) - 1,
                    words = a->width <= 4 ? 1 : a->width / 4;
+    uint32_t astray = 0; /* from words side by side */
     if (index == CACHE_NONE) return;
-    if (lanes == ~0u && a->width == 4 && is_whole(c, a->addr, c->cache.lines[index].valid)) {
+    for (uint32_t lane = 0; lane < 32; lane++) astray |= a->addr[lane] ^ (a->addr[0] + 4 * lane);
+    if (lanes == ~0u && a->width == 4 && !astray &&
+        c->cache.lines[index].valid == cache_all(&c->cache)) {
         memcpy(cache_data(&c->cache, index) + (a->addr[0] & inside), a->data[0], sizeof a->data[0]);
         return;
     }

@@ -31,23 +31,21 @@ struct smem_cost {
  * 4, 8 or 16 bytes. smem_banks must be a power of two. A request without lanes is free. */
 struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                              uint32_t width);
-/* The same for most accesses: all lanes ask for one word, or for words side by side that lie in
- * banks of their own. False: it is none of these. */
+/* The same for most accesses of CC 9.0: all lanes ask for one word, or for words side by side that
+ * lie in banks of their own. False: it is none of these. */
 static ALWAYS_INLINE bool smem_plain(const struct config *cfg, const uint32_t addr[32],
                                      uint32_t mask, uint32_t width, struct smem_cost *cost) {
     uint32_t apart = 0, astray = 0;
-    const bool wide = width > 4 && cfg->smem_rule == 9;
-    if (cfg->smem_rule == 1 || mask != 0xffffffffu || (width != 4 && !wide)) return false;
+
+    if (cfg->smem_rule != 9 || mask != 0xffffffffu || width < 4) return false;
     for (uint32_t lane = 0; lane < 32; lane++) {
         apart |= addr[lane] ^ addr[0];
         astray |= addr[lane] ^ (addr[0] + 4 * lane);
     }
     const uint32_t passes = width == 16 ? 2 : 1;
-    const bool linear = !astray && !wide && cfg->smem_banks == 32 &&
-                        (cfg->smem_rule != 3 || cfg->smem_bank_bytes == 4);
     const uint8_t shape = apart ? HALF_LINEAR : HALF_UNIFORM;
     *cost = (struct smem_cost){passes, passes, {shape, shape}};
-    return !apart || linear;
+    return !apart || (!astray && width == 4 && cfg->smem_banks == 32);
 }
 
 /* The same for the rows of a matrix, 16 bytes each, that eight lanes name. */

@@ -189,7 +189,6 @@ static bool serve_parts(struct memop *op) {
 }
 
 bool sass_access(struct memop *op) {
-    op->placed = true;
     if (is_global(op->u->op)) return serve_far(op);
     place_near(op);
     const bool plain = op->u->op == OP_LD_SHARED || op->u->op == OP_ST_SHARED;

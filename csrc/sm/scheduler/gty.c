@@ -9,6 +9,6 @@ static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t abl
     return bits_highest64(*block & able);
 }
 
-static void pick(struct sm *sm, struct subcore *s) { sched_choose(sm, s, first); }
+static void pick(struct sm *sm, struct subcore *s) { sched_keep(sm, s, first); }
 
 const struct scheduler_policy scheduler_gty = {.first = first, .pick = pick};
