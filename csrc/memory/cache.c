@@ -108,6 +108,12 @@ uint32_t cache_find(const struct cache *c, uint32_t line) {
     return CACHE_NONE;
 }
 
+void cache_prefetch(const struct cache *c, uint32_t line) {
+    const uint32_t first = first_way(c, line);
+    __builtin_prefetch(&c->number[first], 1);
+    __builtin_prefetch(&c->lines[first], 1);
+}
+
 /* Keys of last use and way are compared, without branches: no host can predict which way is the
  * oldest. Empty ways have never been used, so they come first. */
 uint32_t cache_victim(const struct cache *c, uint32_t line) {

@@ -49,6 +49,8 @@ static inline void cache_check(const struct cache *c) { (void)c; }
 
 /* The index of the way that holds the line, or CACHE_NONE. */
 uint32_t cache_find(const struct cache *c, uint32_t line);
+/* Ask the host for the set of that line. */
+void cache_prefetch(const struct cache *c, uint32_t line);
 /* The index of the way to replace for `line`: an empty one, else the least recently used that
  * no miss is pending on; CACHE_NONE when all ways are tied. */
 uint32_t cache_victim(const struct cache *c, uint32_t line);
