@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bits.h"
+#include "base/lines.h"
 
 #define WAY_BITS 20 /* leaves 44 for the number of uses */
 #define MAX_WAYS (1u << WAY_BITS)
@@ -111,7 +112,8 @@ uint32_t cache_find(const struct cache *c, uint32_t line) {
 void cache_prefetch(const struct cache *c, uint32_t line) {
     const uint32_t first = first_way(c, line);
     __builtin_prefetch(&c->number[first], 1);
-    __builtin_prefetch(&c->lines[first], 1);
+    for (uint32_t way = 0; way < c->ways; way += LINE_BYTES / sizeof *c->lines)
+        __builtin_prefetch(&c->lines[first + way], 1);
 }
 
 /* Keys of last use and way are compared, without branches: no host can predict which way is the

@@ -310,6 +310,8 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     uint64_t arrived = streams_tick(s->requests, s->tpc);
     uint32_t next = r->next; /* waiting in the L2 uses the link */
     if (next != XBAR_NONE) request_prefetch(x->pool, next);
+    if (halves && next != XBAR_NONE) /* so large an L2 does not fit into the host's caches */
+        cache_prefetch(&s->l2.cache, x->pool[next].addr >> s->l2.cache.line_shift);
     enum l2_answer answer = L2_MISS;
     if (p->cached && (!p->texture_only || r->kind == ACCESS_TEXTURE))
         answer = serve_cached(p, n, node, tick);
