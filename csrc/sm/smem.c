@@ -213,6 +213,14 @@ static ALWAYS_INLINE uint32_t strayed(const struct glance *seen, uint32_t lanes)
     return (lanes & 0xffffu ? apart[0] | (first[0] ^ first[1]) : 0) | apart[1];
 }
 
+/* Do both half-warps ask for the same? */
+static ALWAYS_INLINE bool is_twice(const uint32_t addr[32], uint32_t lanes) {
+    uint32_t apart = 0;
+
+    for (uint32_t lane = 0; lane < 16; lane++) apart |= addr[lane] ^ addr[lane + 16];
+    return lanes == 0xffffffffu && !apart;
+}
+
 /* The passes of a request that lies in one row, or whose half-warps take one each, as where a
  * kernel was laid out for the 16 banks of CC 1.x; 0: look closer. */
 static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const struct glance *seen,
@@ -226,7 +234,7 @@ static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const struct 
     const uint32_t shared = banks.half[0] & banks.half[1];
     if (!are_distinct(g, banks.half[0], low, each)) return 0;
     if (!are_distinct(g, banks.half[1], single ^ low, each)) return 0;
-    if (!shared) return 1;
+    if (!shared || is_twice(addr, lanes)) return 1;
     const uint32_t both = lanes_in_bank(g, addr, single, bits_lowest(shared)); /* a lane of each */
     const uint32_t apart = addr[bits_lowest(both)] ^ addr[31 - (uint32_t)__builtin_clz(both)];
     return apart >> g->row_shift ? 2 : 0;
@@ -372,8 +380,8 @@ CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uin
     return cost;
 }
 
-struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                             uint32_t width) {
+struct smem_cost smem_look(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
+                           uint32_t width) {
     return cloned_passes(cfg, addr, mask, width);
 }
 

@@ -27,25 +27,36 @@ struct smem_cost {
     uint8_t shape[2]; /* enum half_shape of the half-warps: a short cut for who moves the data */
 };
 
-/* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
- * 4, 8 or 16 bytes. smem_banks must be a power of two. A request without lanes is free. */
-struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                             uint32_t width);
-/* The same for most accesses of CC 9.0: all lanes ask for one word, or for words side by side that
- * lie in banks of their own. False: it is none of these. */
+/* What smem_passes finds where it has to look closer. */
+struct smem_cost smem_look(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
+                           uint32_t width);
+
+/* Most accesses of CC 9.0 with its 32 banks: the lanes of each half-warp ask for one word, or all
+ * of them for words side by side. False: it is none of these. */
 static ALWAYS_INLINE bool smem_plain(const struct config *cfg, const uint32_t addr[32],
                                      uint32_t mask, uint32_t width, struct smem_cost *cost) {
     uint32_t apart = 0, astray = 0;
 
-    if (cfg->smem_rule != 9 || mask != 0xffffffffu || width < 4) return false;
+    if (cfg->smem_rule != 9 || mask != 0xffffffffu || width < 4 || cfg->smem_banks != 32)
+        return false;
     for (uint32_t lane = 0; lane < 32; lane++) {
-        apart |= addr[lane] ^ addr[0];
+        apart |= addr[lane] ^ (lane < 16 ? addr[0] : addr[16]);
         astray |= addr[lane] ^ (addr[0] + 4 * lane);
     }
-    const uint32_t passes = width == 16 ? 2 : 1;
+    const uint32_t halves = addr[0] ^ addr[16], ideal = width == 16 ? 2 : 1;
+    const bool conflict = !apart && halves >> 7 && !(halves & 127 & ~(width - 1)) && width < 16;
     const uint8_t shape = apart ? HALF_LINEAR : HALF_UNIFORM;
-    *cost = (struct smem_cost){passes, passes, {shape, shape}};
-    return !apart || (!astray && width == 4 && cfg->smem_banks == 32);
+    *cost = (struct smem_cost){ideal + conflict, ideal, {shape, shape}};
+    return !apart || (!astray && width == 4);
+}
+
+/* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
+ * 4, 8 or 16 bytes. smem_banks must be a power of two. A request without lanes is free. */
+static ALWAYS_INLINE struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32],
+                                                  uint32_t mask, uint32_t width) {
+    struct smem_cost cost;
+
+    return smem_plain(cfg, addr, mask, width, &cost) ? cost : smem_look(cfg, addr, mask, width);
 }
 
 /* The same for the rows of a matrix, 16 bytes each, that eight lanes name. */
