@@ -11,9 +11,10 @@ static inline double taken64(const uint32_t *row, int lane, struct take t) {
 /* The bits of a result. NaN is an operand's, made quiet: of a multiply-add that of b before c
  * before a, of a sum the second one (as a card's vectors say). */
 static inline uint64_t result64(double value, double a, double b, double c) {
-    const double from = b != b ? b : c != c ? c : a;
-    if (value == value) return f64_to_bits(value);
-    return from != from ? f64_to_bits(from) | 1ull << 51 : 0xfff8000000000000ull;
+    const uint64_t first = f64_to_bits(a), second = f64_to_bits(b), third = f64_to_bits(c);
+    const uint64_t last = c != c ? third : a != a ? first : 0xfff8000000000000ull;
+    const uint64_t nan = (b != b ? second : last) | 1ull << 51, bits = f64_to_bits(value);
+    return value == value ? bits : nan;
 }
 
 #define TAKE_DOUBLES                                                                               \
@@ -24,27 +25,66 @@ static inline uint64_t result64(double value, double a, double b, double c) {
 SASS_FN(DADD) {
     SASS_ROWS
     TAKE_DOUBLES
+    if (mode == TO_NEAREST) {
+        EACH_LANE {
+            const double x = taken64(ra, lane, a), y = taken64(rb, lane, b);
+            KEEP_PAIR(result64(x + y, x, y, 0));
+        }
+        return;
+    }
     EACH_LANE {
         const double x = taken64(ra, lane, a), y = taken64(rb, lane, b);
-        const double sum = mode == TO_NEAREST ? x + y : fma64_rounded(x, 1, y, (int)mode);
-        KEEP_PAIR(result64(sum, x, y, 0));
+        KEEP_PAIR(result64(fma64_rounded(x, 1, y, (int)mode), x, y, 0));
     }
 }
 
 SASS_FN(DMUL) {
     SASS_ROWS
     TAKE_DOUBLES
+    if (mode == TO_NEAREST) {
+        EACH_LANE {
+            const double x = taken64(ra, lane, a), y = taken64(rb, lane, b);
+            KEEP_PAIR(result64(x * y, x, y, 0));
+        }
+        return;
+    }
     EACH_LANE {
         const double x = taken64(ra, lane, a), y = taken64(rb, lane, b);
         const double zero = with_sign_of64(0, with_sign_of64(1, x) * with_sign_of64(1, y));
-        const double product = mode == TO_NEAREST ? x * y : fma64_rounded(x, y, zero, (int)mode);
-        KEEP_PAIR(result64(product, x, y, 0));
+        KEEP_PAIR(result64(fma64_rounded(x, y, zero, (int)mode), x, y, 0));
+    }
+}
+
+/* Hosts with the instruction round x * y + z once: the result has no other bits than by integers.
+ */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define FUSED __attribute__((target("fma")))
+static bool fuses(void) { return __builtin_cpu_supports("fma"); }
+#elif defined(__FP_FAST_FMA)
+#define FUSED
+static bool fuses(void) { return true; }
+#else
+#define FUSED
+static bool fuses(void) { return false; }
+#endif
+
+/* To the nearest. Without the instruction it would be a call of libm, and is never called. */
+FUSED static void fuse(const struct lanes *w, const struct uop *u, uint32_t mask, struct take a,
+                       struct take b, struct take c) {
+    SASS_ROWS
+    EACH_LANE {
+        const double x = taken64(ra, lane, a), y = taken64(rb, lane, b), z = taken64(rc, lane, c);
+        KEEP_PAIR(result64(__builtin_fma(x, y, z), x, y, z));
     }
 }
 
 SASS_FN(DFMA) {
     SASS_ROWS
     TAKE_DOUBLES
+    if (mode == TO_NEAREST && fuses()) {
+        fuse(w, u, mask, a, b, c);
+        return;
+    }
     EACH_LANE {
         const double x = taken64(ra, lane, a), y = taken64(rb, lane, b), z = taken64(rc, lane, c);
         const double sum = fma64_rounded(x, y, z, (int)mode);
