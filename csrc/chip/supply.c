@@ -63,6 +63,14 @@ static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- construction ------------------------------------------------------------------------ */
 
+/* Put what a launch fetches ahead of its blocks into the cache. */
+static void fill_at_launch(struct second *s) {
+    const uint32_t first = CODE_BASE >> s->cache.line_shift,
+                   count = s->cfg->icache2_launch >> s->cache.line_shift;
+    for (uint32_t line = first; line - first < count && line <= s->last_line; line++)
+        cache_put(&s->cache, cache_victim(&s->cache, line), line);
+}
+
 enum error second_create(struct second **out, const struct config *cfg, struct sm *first,
                          struct port *ports, uint32_t count) {
     const struct cache_shape shape = config_shape(cfg, SHAPE_icache2);
@@ -83,6 +91,7 @@ enum error second_create(struct second **out, const struct config *cfg, struct s
     for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
     const enum error e = cache_init(&s->cache, &shape, false);
     s->last_line = (CODE_BASE + first->last_piece * first->piece_bytes) >> s->cache.line_shift;
+    if (!e) fill_at_launch(s);
     return e;
 }
 

@@ -15,6 +15,7 @@ _ALL: dict[str, Value] = {
     "icache_ways": (4, "MEM Wong; DER"),  # K80: misses rise over 7.2 to 9.4 KiB [JIA18 Fig 3.3]
     "icache_prefetch": (1, "MEM Wong; PAT-PF"),
     "icache2_line": (256, "MEM Wong; JIA18"),
+    "icache2_launch": (0, "MODEL"),
     "icache2_fills": (1, "JIA18; DER"),  # 256 bytes every 210 clk beyond K80's L1.5: one line at a time
     "tex_line": (128, "GS302; GS-480"),
     "tex_mshrs": (64, "GS302; MODEL"),  # 128 entries there; more than 64 lines an SM cannot have in flight here

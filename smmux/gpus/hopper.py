@@ -111,7 +111,7 @@ _MEMORY: dict[str, Value] = {
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (1, "EST"),
     "bar_interval": (2, "HOPPER"),
-    "launch_start": (3692, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
+    "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
     "dispatch_chip": (1200, "HOPPER"),
     "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction
     "dispatch_interval": (12, "HOPPER; DER"),  # 24 for blocks of one warp
@@ -142,6 +142,8 @@ _MEMORY: dict[str, Value] = {
     "icache2_ways": (8, "EST"),
     "icache2_sms": (1, "HOPPER; EST"),
     "icache2_fills": (8, "HOPPER; FIT"),
+    # code_ladder.csv: the first round goes at the second level's speed for 64 kB (a launch's descriptor names a size).
+    "icache2_launch": (65_536, "HOPPER; QMD"),
     "icache2_prefetch": (3, "HOPPER; FIT"),  # straight code of 160 kB takes 46 clk a line, jumps 270
     "lat_icache2": (61, "HOPPER; FIT"),  # straight code of 64 kB takes 20 clk a line, jumps 50 to 65
     "const_bytes": (2048, "HOPPER"),
@@ -248,7 +250,7 @@ H100: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 # The same multiprocessors beside another L2 and another DRAM.
 H200: dict[str, Value] = {
     **H100,
-    "launch_start": (1965, "H200; FIT"),
+    "launch_start": (2870, "H200; FIT"),
     "block_start": (316, "H200"),
     "grid_sync": (1846, "H200"),
     "flat_latency": (640, "H200"),

@@ -49,6 +49,7 @@ TITLES: dict[str, str] = {
     "CUDABMK": "source of the microbenchmarks of Wong et al. (github.com/spthm/cudabmk): texture cache, TLB",
     "WONG2": "a third party's note on the results of Wong et al.",
     "HBM3": "Ramulator 2.1, HBM3 of JESD238 at 6400 Mb/s, its times in clocks of the machine (commit c5b1c3a)",
+    "QMD": "launch descriptors of NVIDIA's open-gpu-doc (clc6c0qmd.h, QMDV03_00: PROGRAM_PREFETCH_SIZE, in 256 bytes)",
     "PTXAS": "registers that ptxas 13 takes of Numba's kernels for sm_90 (experiments/hardware/registers_sm90.csv)",
     "HOPPER": "measured on an H100 SXM here (docs/hopper.md, experiments/hardware/hopper), or documented of it",
     "H200": "measured on an H200 SXM here (docs/hopper.md, experiments/hardware/hopper), or documented of it",

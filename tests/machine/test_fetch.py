@@ -173,6 +173,7 @@ def levels(rng: Random, name: str, wider: int) -> gpus.Gpu:
         icache2_sms=rng.choice((1, 2, 3, 4)),
         icache2_fills=rng.choice((1, 2, 4)),
         icache2_prefetch=rng.randint(0, 1),
+        icache2_launch=rng.choice((0, 0, 200, 1000)),
         lat_icache2=rng.choice((1, 30, 73)),
         icache3_ways=ways3,
         icache3_line=line3,

@@ -140,6 +140,9 @@ class Second:
         self.tags = Tags(gpu.icache2_bytes, gpu.icache2_line, gpu.icache2_ways)
         self.fills: list[Fill] = []
         self.last = last * gpu.fetch_bytes + CODE
+        first, line = CODE // gpu.icache2_line, gpu.icache2_line
+        for n in range(first, min(first + gpu.icache2_launch // line, self.last // line + 1)):
+            self.tags.put(n)
         self.starts: list[Fill] = []
 
     def start(self) -> None:
