@@ -149,3 +149,16 @@ uint32_t coalesce_clocks(const struct config *cfg, const uint32_t addr[32], uint
     }
     return requests * cfg->issue_global + (lines - requests) * cfg->replay_global;
 }
+
+uint32_t coalesce_tags(const struct segment *line, uint32_t n) {
+    uint32_t count[4] = {0}, most = 0;
+
+    if (n == 1) return 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t number = line[i].addr >> 7;
+        const uint32_t low = bits_count(number & 0x35) & 1, high = bits_count(number & 0x5a) & 1;
+
+        if (++count[2 * high + low] > most) most++;
+    }
+    return most;
+}

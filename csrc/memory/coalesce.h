@@ -31,5 +31,9 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
  * whatever moves behind the unit. */
 uint32_t coalesce_clocks(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                          uint32_t width, const struct segment *seg, uint32_t n);
+/* How many rounds the tags of these lines, one at least, take: each of four banks has one a round.
+ * The hash is the only one of the lines' lower seven bits under which all patterns of l1_phases.csv
+ * come out (docs/hopper.md). */
+uint32_t coalesce_tags(const struct segment *line, uint32_t n);
 
 #endif

@@ -15,6 +15,7 @@
 #include "sm/room.h"
 #include "sm/sass/copy.h"
 #include "sm/scoreboard.h"
+#include "sm/smem.h"
 
 /* ---- global and local memory ------------------------------------------------------------- */
 
@@ -315,20 +316,39 @@ static bool issue_empty(struct memop *op) {
     return true;
 }
 
-/* How long lanes keep the pipe. */
-static ALWAYS_INLINE uint32_t clocks_of(const struct memop *op, uint32_t lanes,
+/* What an access takes of the pipe: clocks in all; rounds of tags beside the first, and passes of
+ * the banks, by which values come later. */
+struct charge {
+    uint32_t clocks, rounds, passes;
+};
+
+/* Lines are looked up in several banks of tags at once, beside the banks of their words. */
+NOINLINE static struct charge l1_charge(const struct memop *op, uint32_t lanes,
                                         const struct segment *seg, uint32_t n) {
+    const uint32_t rounds = coalesce_tags(seg, n),
+                   passes = smem_cached(op->sm->m->cfg, op->addr, lanes, op->u->width);
+    return (struct charge){rounds > passes ? rounds : passes, rounds - 1, passes};
+}
+
+/* How long lanes keep the pipe. */
+static ALWAYS_INLINE struct charge charge_of(const struct memop *op, enum sm_cache_id cache,
+                                             uint32_t lanes, const struct segment *seg,
+                                             uint32_t n) {
     const struct config *cfg = op->sm->m->cfg;
-    if (cfg->lsu_queue && !op->u->dst_count && !op->copy) return pipe_store_clocks(op, lanes);
-    return coalesce_clocks(cfg, op->addr, lanes, op->u->width, seg, n);
+    if (cache == CACHE_DATA && cfg->l1_tag_banks && n) return l1_charge(op, lanes, seg, n);
+    const uint32_t clocks = cfg->lsu_queue && !op->u->dst_count && !op->copy
+                                ? pipe_store_clocks(op, lanes)
+                                : coalesce_clocks(cfg, op->addr, lanes, op->u->width, seg, n);
+    return (struct charge){clocks, 0, clocks - cfg->issue_global + 1};
 }
 
 /* When values that a cache has are there: behind the passes of the last line. */
-static ALWAYS_INLINE uint64_t hit_at(const struct memop *op, uint64_t begin, uint32_t later,
-                                     enum sm_cache_id cache) {
+static ALWAYS_INLINE uint64_t hit_at(const struct memop *op, uint64_t begin,
+                                     const struct charge *charge, enum sm_cache_id cache) {
     const struct config *cfg = op->sm->m->cfg;
     const uint64_t at = begin + (cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1);
-    return at + (cfg->lsu_queue ? pipe_late(cfg, later + 1, op->u->dst_count) : later);
+    if (!cfg->lsu_queue) return at + charge->passes - 1;
+    return at + charge->rounds + pipe_late(cfg, charge->passes, op->u->dst_count);
 }
 
 /* If their block has a tile, lanes whose lines that has, or is to have, are served from shared
@@ -353,14 +373,16 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     if (op->copy) copy_begin(op, a);
     if (sm->caches[CACHE_DATA].present && passes_l1(op)) smcache_write(sm, a, seg, n);
     const bool alone = !tiled || n; /* lanes are left for the cache or memory */
-    const uint32_t clocks = alone ? clocks_of(op, rest, seg, n) : 0;
-    const uint32_t later = clocks - cfg->issue_global, apart = n > 1 ? later / (n - 1) : 0;
+    struct charge charge = {.passes = 1 - cfg->issue_global};
+    if (alone) charge = charge_of(op, cache, rest, seg, n);
+    const uint32_t apart = n > 1 ? (charge.clocks - cfg->issue_global) / (n - 1) : 0;
     const uint64_t begin = op->t + share.busy, at = begin + cfg->lat_global;
     const uint32_t near = tiled ? tiles_read(op, a, &share) : 0;
     const uint32_t far =
         cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
-    lsu_charge(op, share.busy + clocks);
-    uint64_t ready = hit_at(op, begin, later, cache);
+    if (cfg->l1_tag_banks && far > charge.clocks) charge.clocks = far; /* a miss goes out a clock */
+    lsu_charge(op, share.busy + charge.clocks);
+    uint64_t ready = hit_at(op, begin, &charge, cache);
     if (share.lanes) {
         const uint64_t shared = begin - cfg->issue_shared + cfg->lat_shared;
         if (!n || shared > ready) ready = shared;

@@ -385,6 +385,21 @@ struct smem_cost smem_look(const struct config *cfg, const uint32_t addr[32], ui
     return cloned_passes(cfg, addr, mask, width);
 }
 
+CLONES static uint32_t cloned_cached(const struct config *cfg, const uint32_t addr[32],
+                                     uint32_t mask, uint32_t width) {
+    const struct geometry g = geometry_of(cfg);
+    const struct glance seen = glance_at(addr, mask);
+    const uint32_t lanes = width <= 4 ? 32 : width == 8 ? 16 : 8, least = 32 / lanes;
+    if (is_plain(cfg, &g, &seen, width)) return 1;
+    const uint32_t passes = cost_rows(&g, &seen, addr, width, lanes, false).passes;
+    return passes > least ? passes : least;
+}
+
+uint32_t smem_cached(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
+                     uint32_t width) {
+    return cloned_cached(cfg, addr, mask, width);
+}
+
 struct smem_cost smem_matrix(const struct config *cfg, const uint32_t addr[32], uint32_t mask) {
     if (cfg->smem_rule != 9) return smem_passes(cfg, addr, mask, 16);
     const struct geometry g = geometry_of(cfg);

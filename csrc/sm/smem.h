@@ -59,7 +59,11 @@ static ALWAYS_INLINE struct smem_cost smem_passes(const struct config *cfg, cons
     return smem_plain(cfg, addr, mask, width, &cost) ? cost : smem_look(cfg, addr, mask, width);
 }
 
-/* The same for the rows of a matrix, 16 bytes each, that eight lanes name. */
+/* How many passes a load from the L1 takes of those banks, on machines whose L1 is in them
+ * (CC 9.0): of 64 and 128 bits two and four at least, whatever neighbours name. */
+uint32_t smem_cached(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
+                     uint32_t width);
+/* As smem_passes, for the rows of a matrix, 16 bytes each, that eight lanes name. */
 struct smem_cost smem_matrix(const struct config *cfg, const uint32_t addr[32], uint32_t mask);
 
 #endif

@@ -127,6 +127,7 @@ _MEMORY: dict[str, Value] = {
     "l1_hashed": (1, "EST"),
     "l1_sector": (32, "HOPPER"),
     "l1_updates": (1, "HOPPER"),
+    "l1_tag_banks": (4, "HOPPER"),  # l1_phases.csv
     "l1_mshrs": (768, "HOPPER; EST"),  # some 600 in flight were seen, and no limit
     "lat_l1": (31, "HOPPER"),  # and a clock to who reads the value
     "insn_bytes": (16, "HOPPER"),
