@@ -29,6 +29,7 @@ void addrmap_init(struct addrmap *m, const struct config *cfg) {
         .partitions = cfg->partitions,
         .block_shift = bits_lowest(cfg->partition_bytes),
         .slice_shift = cfg->l2_sides > 1 ? 0 : bits_lowest(cfg->l2_slices),
+        .pairs = cfg->partition_pairs,
         .hashed = cfg->partition_hash && cfg->partitions > 1,
         .chunk = 1,
         .bank = bit_field(cfg->dram_bank_mask),

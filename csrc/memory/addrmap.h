@@ -7,6 +7,9 @@
  * `partitions`: a permutation of every run of `partitions` blocks, and a stride of any
  * power of the base spreads too.
  *
+ * With partition_pairs a block is two runs of 256 bytes, as on the H100, where the lines 0, 1, 4
+ * and 5 of 32 have one partition, 2, 3, 6 and 7 another, and so on (docs/hopper.md).
+ *
  * Inside a partition blocks alternate between its L2 slices; bank and row are bits of the
  * partition's own address, as GPGPU-Sim's -gpgpu_mem_addr_mapping has them. With dram_bank_hash
  * banks are dealt out anew in every row: the row's number is added to the bank's. Rows that lie a
@@ -34,6 +37,7 @@ struct bit_field {
 struct addrmap {
     uint32_t partitions, block_shift;
     uint32_t slice_shift; /* 0 too where slices are not told apart by addresses, but by who asks */
+    uint32_t pairs;       /* the two lowest bits above 256 bytes change places */
     uint32_t hashed;      /* else blocks are dealt out in order */
     uint32_t chunk;       /* size of the table in use, a power of `partitions` */
     uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
@@ -69,8 +73,14 @@ static inline uint32_t addrmap_divide(uint32_t n, uint64_t reciprocal) {
     return (uint32_t)(n * reciprocal >> ADDRMAP_RECIPROCAL_BITS);
 }
 
+/* The address with its bits 8 and 9 in each other's place. */
+static inline uint32_t addrmap_swapped(uint32_t addr) {
+    return addr ^ ((addr >> 8 ^ addr >> 9) & 1) * 0x300u;
+}
+
 /* The partition of a device address; *local is the address in it. */
 static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr, uint32_t *local) {
+    if (m->pairs) addr = addrmap_swapped(addr);
     uint32_t block = addr >> m->block_shift, inside = addr & ((1u << m->block_shift) - 1);
     uint32_t quotient = addrmap_divide(block, m->per_partition);
     uint32_t partition = block - quotient * m->partitions;
@@ -82,6 +92,22 @@ static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr,
     }
     *local = quotient << m->block_shift | inside;
     return partition;
+}
+
+/* The device address of one in a partition. */
+static inline uint32_t addrmap_address(const struct addrmap *m, uint32_t partition,
+                                       uint32_t local) {
+    const uint32_t quotient = local >> m->block_shift,
+                   inside = local & ((1u << m->block_shift) - 1);
+    uint32_t sum = 0;
+    for (uint32_t rest = m->hashed ? quotient : 0; rest;) {
+        const uint32_t upper = addrmap_divide(rest, m->per_chunk);
+        sum += m->digit_sum[rest - upper * m->chunk];
+        rest = upper;
+    }
+    const uint32_t first = (partition + m->partitions - sum % m->partitions) % m->partitions;
+    const uint32_t addr = (quotient * m->partitions + first) << m->block_shift | inside;
+    return m->pairs ? addrmap_swapped(addr) : addr;
 }
 
 /* The slice of an address in a partition; *in_slice is the address in it. */

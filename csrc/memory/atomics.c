@@ -31,12 +31,29 @@ uint64_t atomics_unlocked(const struct slice *s, const struct request *r) {
     return tick;
 }
 
+uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct request *r) {
+    uint32_t lanes = r->lanes, each = 0;
+    while (lanes) {
+        const uint32_t sector = r->access->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT;
+        uint32_t inside = 0;
+        for (uint32_t left = lanes; left; left &= left - 1)
+            if (r->access->addr[bits_lowest(left)] >> ATOM_LOCK_SHIFT == sector)
+                inside |= left & (0u - left);
+        each += contention(r->access, inside);
+        lanes &= ~inside;
+    }
+    s->atom_left += p->atom_unit * each;
+    const uint32_t clocks = s->atom_left / 100;
+    s->atom_left %= 100;
+    return clocks;
+}
+
 uint64_t atomics_lock(struct partition *p, struct slice *s, const struct request *r,
                       uint64_t tick) {
     const enum atom_op op = (enum atom_op)r->access->sub;
     const bool sum = op == ATOM_ADD_F32 || op == ATOM_ADD_FTZ_F32;
     const uint64_t each = sum && p->atom_float ? p->atom_float : p->atom_interval;
-    const uint64_t done = tick + p->atom_base + each * contention(r->access, r->lanes);
+    const uint64_t done = tick + each * contention(r->access, r->lanes);
     for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
     p->stats.atomics++;
     return done;

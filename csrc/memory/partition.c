@@ -31,8 +31,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .dram_return = cfg->dram_return,
         .atom_interval = cfg->atom_interval,
         .atom_float = cfg->atom_float,
-        .atom_base = cfg->atom_base,
-        .atom_lane = cfg->atom_lane,
+        .atom_unit = cfg->atom_unit,
         .burst_shift = bits_lowest(cfg->dram_burst_bytes),
         .write_shift = bits_lowest(cfg->write_bytes),
         .cached = cfg->l2_bytes != 0,
@@ -235,12 +234,12 @@ static bool covers(const struct request *r) {
 }
 
 /* How many clocks a request holds the slice's pipeline. */
-static uint32_t occupancy(const struct partition *p, const struct request *r) {
+static uint32_t occupancy(const struct partition *p, struct slice *s, const struct request *r) {
     const uint32_t shift = p->xbar->flit_shift, flits = (r->bytes + (1u << shift) - 1) >> shift;
-    const uint32_t lanes =
-        r->kind == ACCESS_ATOM ? (p->atom_lane * bits_count(r->lanes) + 99) / 100 : 0;
     const uint32_t data = p->cached && !p->texture_only ? flits : 1;
-    return lanes > data ? lanes : data;
+    if (r->kind != ACCESS_ATOM || !p->atom_unit) return data;
+    const uint32_t clocks = atomics_clocks(p, s, r);
+    return clocks > data ? clocks : data;
 }
 
 /* Look a request up in the slice's L2, and start the accesses to DRAM that follow. */
@@ -282,7 +281,7 @@ NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arriv
         return;
     }
     s->ahead->head = next;
-    s->free = tick + (p->preload_lookup ? occupancy(p, r) : 1);
+    s->free = tick + (p->preload_lookup ? occupancy(p, s, r) : 1);
     p->stats.preloads++;
     if (answer == L2_HIT) reply(p, s, node, tick);
     slice_look(p, s, arrivals);
@@ -325,7 +324,7 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     streams_set(s->requests, s->tpc, x->pool, next);
     s->in_free = (arrived > s->in_free ? arrived : s->in_free) + input_clocks(p, r);
     p->stats.request_flits += r->flits;
-    s->free = tick + occupancy(p, r);
+    s->free = tick + occupancy(p, s, r);
     const uint64_t done = atomic ? atomics_lock(p, s, r, tick) : tick;
     if (halves) halves_perform_older(p, n, r);
     if (!halves || !r->performed) request_perform(r);
@@ -379,7 +378,9 @@ NOINLINE static bool is_across(const struct partition *p, uint32_t tag) {
     if (tag >> TAG_KIND_SHIFT != TAG_FILL) return false;
     const struct l2 *l = &p->slice[n].l2;
     const uint32_t line = l->misses.miss[(tag & TAG_PAYLOAD) >> 8].line;
-    return n != xbar_home(p->xbar, line << l->cache.line_shift);
+    const uint32_t number = p->slice->number / p->slices;
+    return n !=
+           xbar_home(p->xbar, addrmap_address(&p->xbar->map, number, line << l->cache.line_shift));
 }
 
 static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t end,

@@ -132,6 +132,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads
         .sms_per_tpc = cfg->sms_per_tpc,
         .sides = cfg->l2_sides,
         .side_latency = cfg->side_latency,
+        .side_mask = cfg->side_mask,
         .slices_shift = bits_lowest(cfg->l2_slices),
         .ahead_interval = cfg->preload_interval,
         .sent = true, /* TPCs may send before the first pass */
@@ -284,11 +285,11 @@ static uint64_t leave_port(const struct xbar *x, struct xbar_tpc *tpc, uint64_t 
 }
 
 /* The half of a chip whose slice serves a packet: the one beside the TPC if that only reads, else
- * that to which the address in the partition belongs. */
+ * that to which the address belongs. */
 NOINLINE static uint32_t half_of(const struct xbar *x, const struct xbar_tpc *tpc,
-                                 const struct packet *p, uint32_t local) {
+                                 const struct packet *p) {
     const uint8_t kind = p->access->kind;
-    return access_carries_data(kind) || kind == ACCESS_PRELOAD ? xbar_home(x, local) : tpc->side;
+    return access_carries_data(kind) || kind == ACCESS_PRELOAD ? xbar_home(x, p->addr) : tpc->side;
 }
 
 /* The slice of a packet among those of all partitions; *in_slice is the address in it. */
@@ -297,7 +298,7 @@ static ALWAYS_INLINE uint32_t slice_of(const struct xbar *x, const struct xbar_t
     uint32_t local;
     const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
     uint32_t slice = addrmap_slice(&x->map, local, in_slice);
-    if (x->sides > 1) slice = half_of(x, tpc, p, local);
+    if (x->sides > 1) slice = half_of(x, tpc, p);
     return slice + (partition << x->slices_shift);
 }
 

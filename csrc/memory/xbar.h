@@ -134,6 +134,7 @@ struct xbar {
         reply_cost; /* PORT_PARTS of a tick for a sector of 32 bytes at a reply port; 0: flits */
     uint32_t sms, tpcs, slices, sms_per_tpc;
     uint32_t sides, side_latency; /* halves of the chip, ticks between them */
+    uint32_t side_mask;           /* address bits whose parity is the half's number */
     uint32_t slices_shift;        /* slices of a partition */
     struct addrmap map;
     struct request *pool;
@@ -190,9 +191,9 @@ static inline bool access_carries_data(uint8_t kind) {
     return kind == ACCESS_STORE || kind == ACCESS_ATOM;
 }
 
-/* The half to which an address of a partition belongs: blocks go there by a hash. */
-static inline uint32_t xbar_home(const struct xbar *x, uint32_t local) {
-    return (uint32_t)__builtin_parity(local >> x->map.block_shift);
+/* The half to which an address belongs. */
+static inline uint32_t xbar_home(const struct xbar *x, uint32_t addr) {
+    return (uint32_t)__builtin_parity(addr & x->side_mask);
 }
 
 /* How much longer the way between a TPC and a slice is, which may lie in different halves. */

@@ -160,19 +160,19 @@ _MEMORY: dict[str, Value] = {
     "write_bytes": (32, "HOPPER; DER"),  # 2,110 B/clk of the SMs' clock over 80 slices are 30.5 here
     "port_room": (0, "EST"),
     "partitions": (40, "HOPPER"),
-    "partition_bytes": (256, "HOPPER"),
+    "partition_bytes": (512, "HOPPER"),  # l2_slices.npz
+    "partition_pairs": (1, "HOPPER"),
     "partition_hash": (1, "HOPPER; EST"),
     "rop_latency": (120, "EST"),
     "mem_pipeline": (132, "HOPPER; DER"),  # what is left of 287 clk for an L2 hit
-    # atomics.csv: one word takes 45 clk of the SMs for the 32 lanes of a warp, 108 for sums of floats, 5.8 and 7.6 for
-    # one lane. atom_lane has the least mean error over its cases: two lines of 16 words take 10 in turn from one SM, 12
-    # each from all (a partition of the card has more ways than this one has).
-    "atom_interval": (1, "HOPPER; FIT"),
-    "atom_float": (3, "HOPPER; FIT"),
-    "atom_base": (4, "HOPPER; FIT"),
-    "atom_lane": (50, "HOPPER; FIT"),
+    # atomics.csv: by all SMs, one word takes 45.1 clk of theirs for 32 lanes (sums of floats 108), two lines with four
+    # words in each sector 11.6; a line per lane, four of which a slice has then, 5.8.
+    "atom_unit": (122, "HOPPER; DER"),
+    "atom_interval": (1, "HOPPER"),
+    "atom_float": (3, "HOPPER; DER"),
     "l2_slices": (2, "HOPPER"),
     "l2_sides": (2, "HOPPER"),
+    "side_mask": (0x000B_3000, "HOPPER"),  # l2_lines.npz, all of 1 MB
     "side_latency": (95, "HOPPER; FIT"),  # atomics in the far half take 193 clk of the SMs more, loads from there 242
     "l2_bytes": (52_428_800, "HOPPER"),
     "l2_ways": (20, "EST"),
@@ -258,6 +258,7 @@ H200: dict[str, Value] = {
     "flat_bytes_per_kclk": (2_272_000, "H200; DER"),  # 4,499 GB/s
     "mem_pipeline": (125, "H200; DER"),  # 280 clk for an L2 hit
     "partitions": (47, "H200"),
+    "side_mask": (0x000A_B000, "H200"),
     "l2_bytes": (62_807_040, "H200; DER"),  # 60 MB in whole sets
     "dram_latency": (132, "H200; DER"),  # 658 clk for a miss
     "dram_khz": (3_201_000, "H200"),

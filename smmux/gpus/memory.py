@@ -24,9 +24,10 @@ _PORTS: dict[str, Value] = {
     "dram_bank_hash": (1, "PAT-BANK; ENVY; EST"),  # that banks are permuted is documented, the function is not
     "dram_pseudo": (0, "NA"),
     "atom_float": (0, "MODEL"),
-    "atom_base": (0, "MODEL"),
-    "atom_lane": (0, "MODEL"),
+    "atom_unit": (0, "MODEL"),
+    "partition_pairs": (0, "NA"),
     "l2_sides": (1, "MODEL"),
+    "side_mask": (0, "NA"),
     "side_latency": (0, "NA"),
     "dram_burst_clk": (2, "GS302; GS-480"),
     "dram_policy": ("fr_fcfs", "GS302; GS-480"),
