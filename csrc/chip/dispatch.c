@@ -13,6 +13,11 @@ static uint64_t turn(struct dispatch *d, uint64_t cycle) {
     return (at + 999) / 1000;
 }
 
+/* How many blocks may be handed out by now. */
+static uint32_t limit(const struct dispatch *d) {
+    return d->again && d->finished < d->again ? d->again : d->total;
+}
+
 /* Hand the next block out to an SM, where it may start at that cycle. */
 static void hand_out(struct dispatch *d, struct sm *sm, uint64_t cycle) {
     const uint32_t i = d->next++;
@@ -22,31 +27,42 @@ static void hand_out(struct dispatch *d, struct sm *sm, uint64_t cycle) {
 
 /* One block on each SM of a GPC, GPC by GPC, beginning with the group of those that are left over.
  */
-static void fill_gpcs(struct dispatch *d, struct sm *sms) {
+static void fill_gpcs(struct dispatch *d, struct sm *sms, uint64_t from) {
     const struct config *cfg = d->cfg;
     const uint64_t interval = cfg->dispatch_interval + (uint64_t)d->warps * cfg->dispatch_warp;
     struct gpcs gpcs;
     gpcs_init(&gpcs, cfg);
     for (uint32_t round = 0; round < d->residency; round++)
         for (uint32_t i = 0; i < gpcs.count; i++)
-            for (uint32_t sm = 0; sm < cfg->sm_count && d->next < d->total; sm++)
+            for (uint32_t sm = 0; sm < cfg->sm_count && d->next < limit(d); sm++)
                 if (gpcs.of[sm / cfg->sms_per_tpc] == (i + gpcs.count - 1) % gpcs.count)
-                    hand_out(d, &sms[sm], cfg->launch_start + round * interval);
+                    hand_out(d, &sms[sm], from + round * interval);
 }
 
-void dispatch_fill(struct dispatch *d, struct sm *sms) {
+/* Fill the empty machine from that cycle on. */
+static void fill(struct dispatch *d, struct sm *sms, uint64_t from) {
     const struct config *cfg = d->cfg;
     if (cfg->gpc_tpcs) {
-        fill_gpcs(d, sms);
+        fill_gpcs(d, sms, from);
         return;
     }
     const uint32_t tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
     for (uint32_t round = 0; round < d->residency * cfg->sms_per_tpc; round++)
-        for (uint32_t tpc = 0; tpc < tpcs && d->next < d->total; tpc++) {
+        for (uint32_t tpc = 0; tpc < tpcs && d->next < limit(d); tpc++) {
             const uint32_t sm = tpc * cfg->sms_per_tpc + round % cfg->sms_per_tpc;
             if (sm < cfg->sm_count)
-                hand_out(d, &sms[sm], cfg->launch_start + (uint64_t)round * cfg->dispatch_interval);
+                hand_out(d, &sms[sm], from + (uint64_t)round * cfg->dispatch_interval);
         }
+}
+
+void dispatch_fill(struct dispatch *d, struct sm *sms) { fill(d, sms, d->cfg->launch_start); }
+
+/* Launch the grid again. Its SMs know nothing of data that they have loaded; the rest stays. */
+static void launch_again(struct dispatch *d, struct sm *sms) {
+    const uint32_t gap =
+        d->cfg->launch_start > RELAUNCH_LEAST ? d->cfg->launch_start : RELAUNCH_LEAST;
+    for (uint32_t i = 0; i < d->cfg->sm_count; i++) smcache_invalidate(&sms[i]);
+    fill(d, sms, d->noted + gap);
 }
 
 /* The SM whose block finished first of those that are yet to be replaced; NULL: none has before
@@ -75,6 +91,8 @@ void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
         d->noted = turn(d, take_finished(sm));
         d->finished++;
         assert(d->finished <= d->next);
-        if (d->next < d->total) hand_out(d, sm, d->noted + d->cfg->block_start);
+        if (d->next < limit(d) && d->finished != d->again)
+            hand_out(d, sm, d->noted + d->cfg->block_start);
     }
+    if (d->again && d->finished == d->again && d->next == d->again) launch_again(d, sms);
 }

@@ -67,6 +67,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
         .warps = (l->dims.block[0] * l->dims.block[1] * l->dims.block[2] + 31) / 32,
         .blocks = l->blocks,
         .starts = l->starts,
+        .again = l->again,
         .total = l->blocks ? l->block_count : l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
     return pool_create(&g->pool, l->threads ? l->threads : 1);
 }

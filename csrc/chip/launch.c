@@ -55,7 +55,7 @@ static enum error check_shared(const struct launch *l, struct fault *f, const ch
 static enum error check_sample(const struct launch *l, struct fault *f) {
     const uint64_t blocks = size_of(l->dims.grid);
     if (!l->blocks) return OK;
-    if (!l->block_count || l->block_count > blocks)
+    if (!l->block_count || l->block_count > blocks * (l->again ? 2 : 1) || l->again > blocks)
         return refuse(f, ERROR_BAD_LAUNCH, "a sample of %u blocks of %llu", l->block_count,
                       (unsigned long long)blocks);
     if (l->check || l->preload || l->trace)

@@ -23,6 +23,8 @@ struct launch {
     struct launch_dims dims;
     const uint32_t *blocks; /* NULL, or the numbers of the blocks to run, in order: of a sample */
     uint32_t block_count;
+    uint32_t again;   /* 0, or after how many of these the grid is launched again, when all have
+                         ended */
     bool values;      /* only these count, and not when: warps run on without a clock */
     uint64_t *starts; /* NULL, or the caller's, per block when it was handed out */
     const uint32_t *params;

@@ -185,6 +185,8 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
     l->management = managements[management];
     l->check = (enum check_mode)check;
     l->values = PyDict_GetItemString(dict, "values") == Py_True;
+    PyObject *again = PyDict_GetItemString(dict, "again");
+    if (again && !bind_uint32(again, &l->again)) return -1;
     return 0;
 }
 

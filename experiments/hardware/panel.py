@@ -5,9 +5,9 @@
 simulates the kernels of `multiplex_CARD.csv`, the Baseline, VTB and VTB_pipe of the benchmarks that shared memory
 limits, at the sizes and carve-outs of the measurement. They go through the vendor's compiler (`smmux.from_numba`, the
 same text as on the card, in the spelling that was fastest there) and through the compiler of this package. A gain is
-the time of the Baseline over that of a form, as measured. Printed are the bars, and of those with each compiler: how
-many gains and losses of more than 5 % have the right sign, the rank correlation with the measured ones, and the median
-and largest distance.
+the time of the Baseline over that of a form, as measured: of a launch behind the same one. Printed are the bars, and
+of those with each compiler: how many gains and losses of more than 5 % have the right sign, the rank correlation with
+the measured ones, and the median and largest distance.
 
 Records are kept in OUT/panel.sqlite as soon as they are there, so that a run that was stopped goes on. The files are
 OUT/panel.csv, with a row per kernel and carve-out, and OUT/panel.png.
@@ -89,7 +89,7 @@ def simulate(
     machine = gpus.get(gpu)
     kilobytes = taken(machine, carveout_kb, held)
     arguments = tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in source.problem.arguments())
-    result = kernel.simulate(source.grid, source.block, arguments, gpu=machine, carveout=kilobytes)
+    result = kernel.simulate(source.grid, source.block, arguments, gpu=machine, carveout=kilobytes, warm=True)
     source.problem.check(arguments)
     return {
         "taken_kb": kilobytes,

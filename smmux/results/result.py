@@ -69,6 +69,7 @@ class Result(Mapping[str, int]):
     check, None without one. printed: what the kernel printed, in the order of blocks and threads.
     accesses: records of `smmux.results.recorded.ACCESS`, empty unless asked for. trace: the time line, None
     unless asked for. sampled: how sure cycles are of which only a sample was simulated, None if all was.
+    warm: whether the launch came behind the same one.
     """
 
     kernel: str
@@ -89,6 +90,7 @@ class Result(Mapping[str, int]):
     accesses: NDArray[np.void] = field(default_factory=accesses_of)
     trace: Trace | None = None
     sampled: Sampled | None = None
+    warm: bool = False
 
     @classmethod
     def from_core(
@@ -130,6 +132,7 @@ class Result(Mapping[str, int]):
             accesses=accesses_of(outcome["accesses"]),
             trace=Trace.from_core(outcome["trace"], program, gpu, counters["cycles"]),
             sampled=sampled,
+            warm=options["warm"],
         )
 
     # ---- the mapping: counters by name
@@ -311,6 +314,7 @@ class Result(Mapping[str, int]):
             "cycles": self.cycles,
             "time_us": self.time_us,
             "sampled": None if self.sampled is None else self.sampled.to_dict(),
+            "warm": self.warm,
             "residency": self.residency,
             "static_residency": self.static_residency,
             "achieved_residency": self.achieved_residency,
@@ -381,6 +385,7 @@ class Result(Mapping[str, int]):
     def __repr__(self) -> str:
         ordered = f", schedule {self.schedule}" if self.schedule else ""
         sampled = "" if self.sampled is None else f" ({self.sampled.text})"
+        sampled += " (warm)" * self.warm
         checked = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
         return (
             f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us{sampled}, "

@@ -31,6 +31,7 @@ def result_html(result: Result) -> str:
     """A page section about one run."""
     ordered = f", schedule {html.escape(result.schedule)}" if result.schedule else ""
     sampled = "" if result.sampled is None else f" ({html.escape(result.sampled.text)})"
+    sampled += " (warm)" * result.warm
     head = (
         f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}: {result.cycles:,} cycles, "
         f"{result.time_us:,.2f} &micro;s{sampled}; "

@@ -20,7 +20,7 @@ from smmux.machines import management
 from smmux.machines.occupancy import driver_carveout, occupancy, registers_for, static_reserved
 from smmux.results.result import Result
 from smmux.results.sampled import Sampled
-from smmux.running import faults, sampling
+from smmux.running import faults, relaunch, sampling
 from smmux.running.arguments import pack
 from smmux.running.launch_options import LaunchOptions, beyond_static, complete, documented, for_core
 from smmux.running.prepared import Prepared
@@ -73,7 +73,7 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
                 "the program was compiled for smaller grids, blocks or numbers, which its indices count on: "
                 "use Kernel.simulate, which compiles for the launch"
             )
-        if chosen["sample"] is not None:
+        if chosen["warm"] or chosen["sample"] is not None:
             sampling.refuse(chosen)
         managers = management.managers(chosen["management"], machine, program)
         preload = chosen["preload"]
@@ -85,7 +85,9 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
     try:
         with Progress(program.name, chosen["max_cycles"]) as progress:
 
-            def core(gpu: Gpu, blocks: sampling.Blocks | None = None, values: bool = False) -> dict[str, Any]:
+            def core(
+                gpu: Gpu, blocks: sampling.Blocks | None = None, values: bool = False, again: int = 0
+            ) -> dict[str, Any]:
                 return _core.launch(
                     code=np.ascontiguousarray(program.code),
                     uniforms=np.ascontiguousarray(program.uniforms),
@@ -96,14 +98,16 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
                     params=arguments.words,
                     buffers=arguments.buffers,
                     const=program.const if arguments.const is None else arguments.const,
-                    options={**numbers, "values": values},
+                    options={**numbers, "values": values, "again": again},
                     poll=progress,
                     managers=managers,
                     preload=None if preload is None else preload.records(),
                     blocks=blocks,
                 )
 
-            if chosen["sample"] is None:
+            if chosen["warm"]:
+                outcome = relaunch.simulate(core, machine, arguments.buffers, math.prod(grid3))
+            elif chosen["sample"] is None:
                 outcome = core(machine)
             else:
                 wave = _resident(program, machine, block3, chosen) * machine.sm_count

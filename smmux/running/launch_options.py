@@ -271,6 +271,16 @@ class LaunchOptions(TypedDict, total=False):
             "the sample; with False all arrays stay as they were",
         ),
     ]
+    warm: Annotated[
+        bool,
+        Option(
+            False,
+            None,
+            lambda _, value: int(bool(value)),
+            "whether the launch comes behind the same one, as in a loop of launches timed on a card: the L2 and "
+            "the caches of instructions are as that left them. Arrays hold what one launch makes of them",
+        ),
+    ]
     profile: Annotated[
         bool,
         Option(

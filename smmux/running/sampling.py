@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from smmux.errors import ConfigError, KernelError
 from smmux.gpus import Gpu
 from smmux.results.sampled import Sampled
+from smmux.running.snapshots import Snapshot
 
 __all__ = ["Cluster", "Estimate", "estimate", "functional", "plan", "refuse", "scaled", "simulate"]
 
@@ -68,13 +69,15 @@ class Estimate:
 
 
 def refuse(options: Mapping[str, Any]) -> None:
-    """Raise ConfigError for what needs all blocks of a grid."""
+    """Raise ConfigError for what needs a run of all blocks of a grid, once."""
+    asked = "sample" if options["sample"] is not None else "warm"
     for name in ("check", "preload", "trace"):
         if options[name]:
-            raise ConfigError(f"{name} needs the whole grid: leave out sample")
-    if not callable(options["management"]):
-        return
-    raise ConfigError("a management in Python sees the whole grid: leave out sample")
+            raise ConfigError(f"{name} needs the grid whole and once: leave out {asked}")
+    if callable(options["management"]):
+        raise ConfigError(f"a management in Python sees the grid whole and once: leave out {asked}")
+    if options["warm"] and options["sample"] is not None:
+        raise ConfigError("a grid is either sampled or run behind another one: leave out sample or warm")
 
 
 def plan(total: int, wave: int, clusters: int) -> tuple[Blocks, list[Cluster]] | None:
@@ -156,22 +159,14 @@ def simulate(
     the estimate, at most. outputs: whether the other blocks run too, for their values alone; else the arrays stay as
     they were.
     """
-    before = [
-        np.frombuffer(memory, np.uint8, size).copy() if writable else None for memory, _, size, writable in buffers
-    ]
-
-    def restore() -> None:
-        for (memory, _, size, _), kept in zip(buffers, before, strict=True):
-            if kept is not None:
-                np.frombuffer(memory, np.uint8, size)[:] = kept
-
+    before = Snapshot(buffers)
     clusters = CLUSTERS
     while chosen := plan(total, wave, clusters):
         blocks, places = chosen
         try:
             outcome = run(gpu, blocks, False)
         except KernelError:
-            restore()  # blocks may wait for others, which are not there: the whole grid shows whether it is that
+            before.restore()  # blocks may wait for others, which are not there: the whole grid shows whether it is that
             break
         found = estimate(np.frombuffer(outcome["starts"], np.uint64), outcome["counters"]["cycles"], places, wave)
         if found.half <= share * found.cycles:
@@ -179,10 +174,10 @@ def simulate(
                 others = np.setdiff1d(np.arange(total, dtype=np.uint32), blocks, assume_unique=True)
                 run(functional(gpu), others, True)
             else:
-                restore()
+                before.restore()
             sampled = Sampled(len(blocks), total, clusters, *_ends(found))
             return scaled(outcome, total / len(blocks), round(found.cycles)), sampled
-        restore()
+        before.restore()
         clusters *= max(2, min(8, math.ceil((found.half / (share * found.cycles)) ** 2)))
     return run(gpu, None, False), None
 
