@@ -59,13 +59,15 @@ static uint32_t lanes_per_request(const struct config *cfg, uint32_t width) {
     return width <= 4 ? 32 : width == 8 ? 16 : 8;
 }
 
-/* Do all 32 lanes ask for consecutive words from a 128-byte boundary on? Most accesses do. */
+/* Most accesses are such. */
 CLONES static bool aligned_line(const uint32_t addr[32]) {
     uint32_t differ = addr[0] & 127;
 
     for (uint32_t lane = 0; lane < 32; lane++) differ |= addr[lane] ^ (addr[0] + 4 * lane);
     return differ == 0;
 }
+
+bool coalesce_is_line(const uint32_t addr[32]) { return aligned_line(addr); }
 
 /* The transactions of such an access: one line, two half-warps or four sectors. */
 static uint32_t coalesce_line(uint32_t base, uint32_t bytes,

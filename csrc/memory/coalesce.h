@@ -15,6 +15,9 @@ struct segment {
     uint32_t lanes; /* lanes that it serves */
 };
 
+/* Do all 32 lanes ask for consecutive words from a 128-byte boundary on? */
+bool coalesce_is_line(const uint32_t addr[32]);
+
 /* The aligned lines of that many bytes that the lanes of mask touch, in order of their lowest
  * lane; returns how many. */
 uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,

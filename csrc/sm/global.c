@@ -54,14 +54,6 @@ static bool refuse_pointer(struct memop *op, uint32_t lane, const struct buffer 
     return false;
 }
 
-/* Does an active lane go elsewhere than into an array? */
-NOINLINE static bool strays(const struct memop *op, const struct buffer *b) {
-    uint32_t astray = 0;
-    for (uint32_t lane = 0; lane < 32; lane++)
-        astray |= op->addr[lane] - b->address > b->bytes - op->u->width ? 1u << lane : 0;
-    return astray & op->active;
-}
-
 /* Fill in the addresses of an access that names no array, and find the one it goes to: that of its
  * first lane, unless others go elsewhere. */
 NOINLINE static bool pointer_addresses(struct memop *op, const struct buffer **buffer) {
@@ -71,7 +63,7 @@ NOINLINE static bool pointer_addresses(struct memop *op, const struct buffer **b
     *buffer = NULL;
     if (!lsu_addresses(op, 0, UINT32_MAX, 0, ERROR_GLOBAL_BOUNDS)) return false;
     for (uint32_t left = op->active; left; left &= left - 1) {
-        if (b && !strays(op, b)) break;
+        if (b && buffer_holds(b, op->addr, op->active, width)) break;
         const uint32_t lane = bits_lowest(left), offset = op->addr[lane] - (b ? b->address : 0);
         if (b && offset < b->bytes && b->bytes - offset >= width) continue;
         b = buffers_find(&m->all, op->addr[lane], width);

@@ -264,10 +264,8 @@ NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t
                             uint32_t line) {
     const uint32_t index = cache_find(&c->cache, line), inside = (1u << c->cache.line_shift) - 1,
                    words = a->width <= 4 ? 1 : a->width / 4;
-    uint32_t astray = 0; /* from words side by side */
     if (index == CACHE_NONE) return;
-    for (uint32_t lane = 0; lane < 32; lane++) astray |= a->addr[lane] ^ (a->addr[0] + 4 * lane);
-    if (lanes == ~0u && a->width == 4 && !astray &&
+    if (lanes == ~0u && a->width == 4 && coalesce_is_line(a->addr) &&
         c->cache.lines[index].valid == cache_all(&c->cache)) {
         memcpy(cache_data(&c->cache, index) + (a->addr[0] & inside), a->data[0], sizeof a->data[0]);
         return;
@@ -345,12 +343,10 @@ bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece) {
 
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
     struct sm_cache *c = &sm->caches[CACHE_CONST];
-    uint32_t misses = 0, before = CACHE_NONE;
+    uint32_t misses = 0;
     for (; c->present && lanes; lanes &= lanes - 1) {
-        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]);
-        if (line == before) continue; /* it is the most recently used */
-        const uint32_t index = cache_find(&c->cache, line);
-        before = line;
+        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]),
+                       index = cache_find(&c->cache, line);
         if (index != CACHE_NONE) {
             cache_touch(&c->cache, index);
         } else {
