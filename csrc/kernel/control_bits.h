@@ -35,15 +35,17 @@ _Static_assert(sizeof(struct control_bits) == 32, "two to a cache line");
 /* Registers of data that an access takes beside its address. */
 static inline uint32_t control_data(const struct uop *u) {
     const uint32_t words = u->width <= 4 ? 1 : u->width / 4;
+    const bool compares = u->sub == ATOM_CAS || u->sub == ATOM_CAS64 || u->sub == ATOM_CAS128;
     switch (u->op) {
     case OP_ST_SHARED:
     case OP_ST_LOCAL:
     case OP_ST_GLOBAL: return words;
     case OP_ATOM_SHARED:
-    case OP_ATOM_GLOBAL: return words * (u->sub == ATOM_CAS || u->sub == ATOM_CAS64 ? 2 : 1);
+    case OP_ATOM_GLOBAL: return words * (compares ? 2 : 1);
     default: return 0;
     }
 }
+
 /* Fill in p->control, if the machine obeys control bits and the program has some. */
 enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg);
 

@@ -52,14 +52,15 @@ struct uop {
         struct {
             uint16_t d, b, c, q;
         };
-        uint16_t data[4]; /* of a memory access; of an 8-byte atomic d, dh, b, bh */
+        uint16_t data[4]; /* of a memory access; of an 8-byte atomic d, dh, b, bh; of a
+                             16-byte one what it reads */
     };
     uint16_t dst; /* the (first) entry of ready[] written */
     union {
         struct {
             uint16_t latency, interval; /* on this machine; not of memory accesses */
         };
-        uint16_t swap[2]; /* c and ch of an 8-byte atomic */
+        uint16_t swap[2]; /* c and ch of an 8-byte atomic; of a 16-byte one b and c, groups */
     };
     union {
         struct {

@@ -34,6 +34,8 @@ uint8_t number_of(struct program *p, uint32_t kind);
 
 /* Decode where an asynchronous copy goes: the sum of b, c and q, of which some may be absent. */
 enum error sass_copy(struct decoder *dec, const struct insn *in, struct uop *u);
+/* Decode an operand of so many registers, or of words that are the same for all. */
+enum error sass_group(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row);
 /* Decode the address of an access of compiled code. */
 enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u);
 /* Decode the instruction at hand, an operation of sass.def. */

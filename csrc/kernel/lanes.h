@@ -108,6 +108,12 @@ static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, 
     }
 }
 
+/* Of both words the sums of their halves. */
+static inline uint64_t add_pieces(enum atom_op op, uint64_t old, uint64_t a) {
+    return atomic_result(op, (uint32_t)old, (uint32_t)a, 0) |
+           (uint64_t)atomic_result(op, (uint32_t)(old >> 32), (uint32_t)(a >> 32), 0) << 32;
+}
+
 /* The same on 64 bits. */
 static inline uint64_t wide_atomic_result(enum atom_op op, uint64_t old, uint64_t a, uint64_t b) {
     const double x = bits_to_f64(old), y = bits_to_f64(a);
@@ -117,6 +123,8 @@ static inline uint64_t wide_atomic_result(enum atom_op op, uint64_t old, uint64_
     case ATOM_ADD_F32X2:
         return add_ftz_f32((uint32_t)old, (uint32_t)a) |
                (uint64_t)add_ftz_f32((uint32_t)(old >> 32), (uint32_t)(a >> 32)) << 32;
+    case ATOM_ADD_F16X4: return add_pieces(ATOM_ADD_F16X2, old, a);
+    case ATOM_ADD_BF16X4: return add_pieces(ATOM_ADD_BF16X2, old, a);
     case ATOM_SUB64: return old - a;
     case ATOM_MIN_S64: return (int64_t)a < (int64_t)old ? a : old;
     case ATOM_MIN_U64: return a < old ? a : old;
@@ -154,6 +162,27 @@ static inline uint64_t lane_wide_atomic(uint8_t *at, enum atom_op op, uint64_t a
     value = wide_atomic_result(op, old, a, b);
     memcpy(at, &value, sizeof value);
     return op == ATOM_CAST64 ? old == a : old;
+}
+
+/* One of the words that an operation on 128 bits leaves, where it is none that compares. */
+static inline uint32_t quad_word(enum atom_op op, uint32_t old, uint32_t a) {
+    switch (op) {
+    case ATOM_EXCH128: return a;
+    case ATOM_ADD_F32X4: return add_ftz_f32(old, a);
+    case ATOM_ADD_F16X8: return atomic_result(ATOM_ADD_F16X2, old, a, 0);
+    case ATOM_ADD_BF16X8: return atomic_result(ATOM_ADD_BF16X2, old, a, 0);
+    default: return old;
+    }
+}
+
+/* The same on 128 bits. */
+static inline void lane_quad_atomic(uint8_t *at, enum atom_op op, const uint32_t a[4],
+                                    const uint32_t b[4], uint32_t old[4]) {
+    uint32_t value[4];
+    memcpy(old, at, 16);
+    const bool equal = op == ATOM_CAS128 && !memcmp(old, a, 16);
+    for (uint32_t i = 0; i < 4; i++) value[i] = equal ? b[i] : quad_word(op, old[i], a[i]);
+    memcpy(at, value, sizeof value);
 }
 
 /* The number of two rows' words in a lane. */

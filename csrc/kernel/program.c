@@ -165,12 +165,29 @@ static enum error wide_atomic(struct decoder *dec, const struct insn *in, struct
     return source(dec, in->ch, &u->swap[1]);
 }
 
+/* Decode the operands of a 16-byte atomic, which are groups of registers. What CAS128 may store
+ * waits in the registers of the old value, which nobody reads before that is there. */
+static enum error quad_atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
+    enum error e;
+    for (uint32_t i = 0; i < 4; i++) u->data[i] = ROW_NONE;
+    for (uint32_t i = 0; i < 4 && in->d != OPERAND_NONE; i++) {
+        if ((e = destination(dec, (uint16_t)(in->d + i), &u->data[i]))) return e;
+        u->dst_count = 4;
+    }
+    if ((e = sass_group(dec, in->b, 4, &u->swap[0]))) return e;
+    u->swap[1] = u->swap[0];
+    if (in->sub != ATOM_CAS128) return OK;
+    if (!u->dst_count) return reject(dec, "128 bits are compared, and no register takes the old");
+    return sass_group(dec, in->c, 4, &u->swap[1]);
+}
+
 /* Decode the operands of an atomic. */
 static enum error atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
     enum error e;
-    if (in->sub >= ATOM_COUNT || in->width != (atom_is_wide(in->sub) ? 8 : 4))
+    if (in->sub >= ATOM_COUNT || in->width != atom_width(in->sub))
         return reject(dec, "atomic operation %u of width %u", in->sub, in->width);
     if (in->width == 8) return wide_atomic(dec, in, u);
+    if (in->width == 16) return quad_atomic(dec, in, u);
     u->d = ROW_NONE;
     if (in->d != OPERAND_NONE) {
         if ((e = destination(dec, in->d, &u->d))) return e;

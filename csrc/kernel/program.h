@@ -108,7 +108,10 @@ enum atom_op {
     ATOM_COUNT
 };
 
-static inline bool atom_is_wide(uint32_t op) { return op >= ATOM_ADD64; }
+/* The bytes that an atomic operation works on. */
+static inline uint32_t atom_width(uint32_t op) {
+    return op >= ATOM_EXCH128 ? 16 : op >= ATOM_ADD64 ? 8 : 4;
+}
 
 /* A value that is the same for every thread of the launch. */
 struct uniform {

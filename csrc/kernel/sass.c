@@ -23,7 +23,7 @@ static uint8_t unit_of(struct decoder *dec, const struct config *cfg, uint32_t k
 }
 
 /* Decode a source of so many registers, or rows of uniforms. */
-static enum error read(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row) {
+enum error sass_group(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row) {
     struct program *p = dec->p;
     if (field == OPERAND_NONE) {
         if (count > 1) return reject(dec, "a group is missing");
@@ -98,10 +98,10 @@ static enum error operands(struct decoder *dec, const struct insn *in, const cha
         count = count ? count : 1;
         switch (letter) {
         case 'd': e = write(dec, in->d, count, u); break;
-        case 'a': e = read(dec, in->a, count, &u->a); break;
-        case 'b': e = read(dec, in->b, count, &u->b); break;
+        case 'a': e = sass_group(dec, in->a, count, &u->a); break;
+        case 'b': e = sass_group(dec, in->b, count, &u->b); break;
         case 'p': e = await_all(dec, u); break;
-        default: e = read(dec, in->c, count, &u->c); break;
+        default: e = sass_group(dec, in->c, count, &u->c); break;
         }
     }
     return e;
@@ -174,9 +174,9 @@ enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *
         (in->sub > 2 || (in->sub && in->width < 4)))
         return reject(dec, "matrix of kind %u", in->sub);
     dec->p->sass = true;
-    enum error e = read(dec, in->a, global && !form ? 2 : 1, &u->a);
+    enum error e = sass_group(dec, in->a, global && !form ? 2 : 1, &u->a);
     if (!e && way <= SASS_WAYS) e = await(dec, done);
-    if (!e && in->ah != OPERAND_NONE) e = read(dec, in->ah, global ? 2 : 1, &row);
+    if (!e && in->ah != OPERAND_NONE) e = sass_group(dec, in->ah, global ? 2 : 1, &row);
     u->aux = (int32_t) ~(way | (uint32_t)row << SASS_ROW);
     return e;
 }
@@ -186,8 +186,8 @@ enum error sass_copy(struct decoder *dec, const struct insn *in, struct uop *u) 
     if (in->sub > 7 || in->width < 4) return reject(dec, "copy of kind %u", in->sub);
     dec->p->copies = true;
     u->dst_count = 0;
-    if ((e = read(dec, in->b, 1, &u->b)) || (e = read(dec, in->c, 1, &u->c))) return e;
-    return read(dec, in->q, 1, &u->q);
+    if ((e = sass_group(dec, in->b, 1, &u->b)) || (e = sass_group(dec, in->c, 1, &u->c))) return e;
+    return sass_group(dec, in->q, 1, &u->q);
 }
 
 uint8_t sass_words(uint32_t op, char letter) {

@@ -139,6 +139,21 @@ NOINLINE static void wide_atomic(struct access *a, uint32_t lanes) {
     }
 }
 
+/* What is stored where the old value is equal stands where that goes (program.c). */
+NOINLINE static void quad_atomic(struct access *a, uint32_t lanes) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        const bool returns = a->dst[0] != OPERAND_NONE;
+        uint32_t first[4], second[4], old[4];
+        for (uint32_t i = 0; i < 4; i++) {
+            first[i] = a->data[i][lane];
+            second[i] = returns ? access_row(a, i)[lane] : 0;
+        }
+        lane_quad_atomic(host_of(a, lane), (enum atom_op)a->sub, first, second, old);
+        for (uint32_t i = 0; i < 4 && returns; i++) access_row(a, i)[lane] = old[i];
+    }
+}
+
 /* Array by array: lanes of one go to several. Other threads may serve other lanes of the access, so
  * each is written down anew. */
 NOINLINE static void perform_mixed(const struct access *a, uint32_t lanes) {
@@ -175,7 +190,11 @@ void access_perform(struct access *a, uint32_t lanes) {
     case ACCESS_LOAD:
     case ACCESS_TEXTURE: load(a, lanes); break;
     case ACCESS_STORE: store(a, lanes); break;
-    case ACCESS_ATOM: a->width == 8 ? wide_atomic(a, lanes) : atomic(a, lanes); break;
+    case ACCESS_ATOM:
+        if (a->width == 16) quad_atomic(a, lanes);
+        else if (a->width == 8) wide_atomic(a, lanes);
+        else atomic(a, lanes);
+        break;
     default: break;
     }
 }

@@ -115,6 +115,22 @@ static enum access_kind kind_of(uint32_t op) {
     return is_load(op) ? ACCESS_LOAD : is_store(op) ? ACCESS_STORE : ACCESS_ATOM;
 }
 
+/* The operands of an atomic of 16 bytes: the second one waits in the registers of the old value. */
+NOINLINE static void describe_quads(const struct memop *op, struct access *a) {
+    const struct lanes lanes = memop_lanes(op);
+    const struct uop *u = op->u;
+    uint32_t second[4][32];
+    for (uint32_t i = 0; i < 4; i++) {
+        memcpy(a->data[i], operand_row(&lanes, u->swap[0] + i), sizeof a->data[i]);
+        memcpy(second[i], operand_row(&lanes, u->swap[1] + i), sizeof second[i]);
+    }
+    for (uint32_t i = 0; i < 4 && u->sub == ATOM_CAS128; i++)
+        for (uint32_t left = op->active; left; left &= left - 1) {
+            const uint32_t lane = bits_lowest(left);
+            access_row(a, i)[lane] = second[i][lane];
+        }
+}
+
 /* Write the instruction down as a record of its own, which outlives its issue. */
 static struct access *describe(struct memop *op, const struct buffer *buffer) {
     struct access *a = global_new_access(op->sm);
@@ -134,6 +150,8 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
         lsu_data_rows(op, rows);
         for (uint32_t i = 0; i < memop_words(a->width); i++)
             memcpy(a->data[i], rows[i], sizeof a->data[i]);
+    } else if (a->kind == ACCESS_ATOM && a->width == 16) {
+        describe_quads(op, a);
     } else if (a->kind == ACCESS_ATOM) {
         const struct lanes lanes = memop_lanes(op);
         const struct uop *u = op->u;

@@ -221,10 +221,29 @@ static uint32_t shared_wide_atomic(struct memop *op, uint8_t *shared) {
     return most;
 }
 
+static uint32_t shared_quad_atomic(struct memop *op, uint8_t *shared) {
+    const struct lanes lanes = memop_lanes(op);
+    const struct uop *u = op->u;
+    uint32_t most = 0;
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), same = same_word(op, lane);
+        uint32_t first[4], second[4], old[4];
+        most = same > most ? same : most;
+        for (uint32_t i = 0; i < 4; i++) {
+            first[i] = operand_row(&lanes, u->swap[0] + i)[lane];
+            second[i] = operand_row(&lanes, u->swap[1] + i)[lane];
+        }
+        lane_quad_atomic(shared + op->addr[lane], (enum atom_op)u->sub, first, second, old);
+        for (uint32_t i = 0; i < u->dst_count; i++) op->w->rows[u->data[i] * 32u + lane] = old[i];
+    }
+    return most;
+}
+
 /* Perform the lanes one after another; returns how many lanes hit the word that most of them hit.
  */
 NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
     if (op->u->width == 8) return shared_wide_atomic(op, shared);
+    if (op->u->width == 16) return shared_quad_atomic(op, shared);
     const struct lanes lanes = memop_lanes(op);
     const uint32_t *b = operand_row(&lanes, op->u->b), *c = operand_row(&lanes, op->u->c);
     uint32_t most = 0;
@@ -275,7 +294,8 @@ static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
 
 /* How often an atomic takes the passes of a load. */
 static uint32_t atomic_passes(const struct config *cfg, const struct uop *u) {
-    const bool compares = u->sub == ATOM_CAS || u->sub == ATOM_CAST || u->sub == ATOM_CAS64;
+    const bool compares =
+        u->sub == ATOM_CAS || u->sub == ATOM_CAST || u->sub == ATOM_CAS64 || u->sub == ATOM_CAS128;
     return compares ? cfg->smem_cas_passes : cfg->smem_atomic_passes;
 }
 

@@ -11,7 +11,7 @@ from smmux.compiler.sass.lowering.rows import Refused, Rows
 __all__ = ["ATOMICS", "lower_atomic"]
 
 OPERATIONS = frozenset("ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST".split())
-TYPES = frozenset("S32 U32 U64 S64 64 F32 F64 F16x2 BF16x2 F32x2 32".split())
+TYPES = frozenset("S32 U32 U64 S64 64 128 F32 F64 F16x2 F16x4 F16x8 BF16x2 BF16x4 BF16x8 F32x2 F32x4 32".split())
 IGNORED = HINTS | {"RN", "FTZ", "SPIN", "POPC"}
 FLOATS = {
     "F32": "ADD_F32",
@@ -20,8 +20,15 @@ FLOATS = {
     "F16x2": "ADD_F16X2",
     "BF16x2": "ADD_BF16X2",
     "F32x2.FTZ": "ADD_F32X2",
+    "F32x4.FTZ": "ADD_F32X4",
+    "F16x4": "ADD_F16X4",
+    "F16x8": "ADD_F16X8",
+    "BF16x4": "ADD_BF16X4",
+    "BF16x8": "ADD_BF16X8",
 }
-WIDE_FLOATS = ("F64", "F32x2")
+WORDS = {"64": 2, "U64": 2, "S64": 2, "128": 4, "F64": 2, "F32x2": 2, "F32x4": 4, "F16x4": 2, "F16x8": 4,
+         "BF16x4": 2, "BF16x8": 4}  # fmt: skip
+"""How many a type has, if not one."""
 
 ATOMICS = {
     "ATOMG": ("atom.global", 0),
@@ -36,7 +43,7 @@ ATOMICS = {
 def lower_atomic(rows: Rows, i: Instruction) -> None:
     """Add the row of an atomic operation."""
     op, generic = ATOMICS[i.opcode]
-    name, wide = _operation(i)
+    name, words = _operation(i)
     address = address_of(i)
     before = i.operands[: i.operands.index(address)]
     data = _data(i, address)
@@ -45,13 +52,14 @@ def lower_atomic(rows: Rows, i: Instruction) -> None:
     for operand in before:
         if operand.kind == "R":
             fields["d"] = rows.register(operand)
-            if wide and fields["d"] != OPERAND_NONE:
+            if words == 2 and fields["d"] != OPERAND_NONE:
                 fields["dh"] = fields["d"] + 1
-    words = 2 if wide else 1
     for letter, operand in zip("bc", data, strict=False):
         fields[letter] = rows.source(operand, words)
-        if wide:
+        if words == 2:
             fields[letter + "h"] = fields[letter] + 1
+    if name == "CAS128" and fields.get("d", OPERAND_NONE) == OPERAND_NONE:
+        raise Refused("it is not simulated without a register for the old value")
     if not data:
         fields["b"] = rows.immediate(1)
     rows.add(i, _core.OPS[op][0], sub=_core.ATOMS[name], width=4 * words, **fields)
@@ -66,21 +74,23 @@ def _data(i: Instruction, address: Operand) -> list[Operand]:
     return data
 
 
-def _operation(i: Instruction) -> tuple[str, bool]:
-    """The operation of encoding.def, and whether it is of 64 bits."""
+def _operation(i: Instruction) -> tuple[str, int]:
+    """The operation of encoding.def, and how many words it is of."""
     operation = [word for word in i.modifiers if word in OPERATIONS]
     types = [word for word in i.modifiers if word in TYPES]
     unknown = [word for word in i.modifiers if word not in OPERATIONS | TYPES | IGNORED]
     if unknown or len(operation) != 1 or len(types) > 1:
         raise Refused(f".{'.'.join(unknown or i.modifiers)} is not simulated")
     kind = types[0] if types else "U32"
-    if kind in ("F32", "F64", "F16x2", "BF16x2", "F32x2"):
+    words = WORDS.get(kind, 1)
+    if "F" in kind:
         word = f"{kind}.FTZ" if "FTZ" in i.modifiers else kind
         if operation != ["ADD"] or word not in FLOATS:
             raise Refused(f".{'.'.join(i.modifiers)} is not simulated")
-        return FLOATS[word], kind in WIDE_FLOATS
+        return FLOATS[word], words
     name = "ADD" if "POPC" in i.modifiers else operation[0]
-    wide = kind in ("64", "U64", "S64")
+    if words == 4 and name not in ("EXCH", "CAS"):
+        raise Refused(f".{'.'.join(i.modifiers)} is not simulated")
     if name in ("MIN", "MAX"):
-        return f"{name}_{'S' if kind[0] == 'S' else 'U'}{64 if wide else 32}", wide
-    return name + ("64" if wide else ""), wide
+        return f"{name}_{'S' if kind[0] == 'S' else 'U'}{32 * words}", words
+    return name + {1: "", 2: "64", 4: "128"}[words], words
