@@ -160,3 +160,16 @@ def test_four_words_of_zeros_are_stored(store: str, load: str, place: str) -> No
     registers = {24 + n: np.full(64, 9, np.uint32) for n in range(4)}
     run_lanes(code, registers, [24], None, memory, 1024, 16)
     assert not memory.any()
+
+
+@pytest.mark.parametrize("to", ["UR4+0x20", "R30+UR4+0x10", "R30+0x20", "0x30"])
+def test_copies_and_matrices_take_uniform_and_shared_addresses_together(to: str) -> None:
+    """Lane 0 copies 16 bytes to place 0x30 of shared memory; a matrix is loaded from there, of which each quad of
+    lanes has a row: all have that one."""
+    memory = np.arange(100, 132, dtype=np.uint32)
+    code = ["UMOV UR4, 0x10", "IADD3 R30, R217, 0x10, RZ", "ISETP.EQ.AND P0, PT, R217, RZ, PT"]
+    code += [f"@P0 LDGSTS.E.BYPASS.128 [{to}], [R214.64+0x40]", "LDGDEPBAR", "DEPBAR.LE SB0, 0x0"]
+    code += ["LDSM.16.M88 R24, [UR4+0x20]", "MOV R30, RZ", "LDSM.16.M88 R25, [R30+UR4+0x20]", "LDS R26, [UR4+0x20]"]
+    got, _ = run_lanes(code, {20: np.zeros(32, np.uint32)}, [24, 25, 26], None, memory, 1024)
+    np.testing.assert_array_equal(got[:2], np.broadcast_to(116 + np.arange(32) % 4, (2, 32)))
+    assert (got[2] == 116).all()

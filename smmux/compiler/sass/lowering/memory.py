@@ -135,13 +135,13 @@ def _copies(rows: Rows, i: Instruction, op: str, space: int) -> None:
     zeros."""
     to, of = [operand for operand in i.operands if operand.kind == "address"]
     flags = set(i.modifiers) - {"BYPASS", "LTC128B", "LTC64B", "LTC256B", "ZFILL", "E", "64", "128"}
-    if flags - HINTS or to.select or to.base is None:
+    if flags - HINTS or to.select:
         raise Refused("it is not simulated in this form")
     predicate = next((operand for operand in i.operands if operand.kind == "P"), None)
     number = predicate.number if predicate else PT
     kind = COPY | (COPY_NEGATED if predicate and predicate.inverted else 0) | ("ZFILL" in i.modifiers) * COPY_ZFILL
     fields = address_fields(rows, of, wide=True, done=number)
-    fields["b"] = to.base if to.base != RZ else OPERAND_NONE
+    fields["b"] = OPERAND_NONE if to.base in (None, RZ) else to.base
     fields["c"] = rows.immediate(to.offset)
     if to.uniform is not None and to.uniform != rows.layout.zero_uniform:
         fields["q"] = rows.layout.registers + to.uniform
