@@ -112,6 +112,7 @@ struct sm {
     struct port *port;
     struct reply *replies; /* in order, from reply_first to reply_end */
     uint64_t port_free;    /* packets leave in order */
+    uint32_t port_left;    /* hundredths of a clock that stores still hold the port */
     uint32_t seq;
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;

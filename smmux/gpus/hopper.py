@@ -120,6 +120,7 @@ _MEMORY: dict[str, Value] = {
     "credits": (1024, "EST"),  # no limit was seen, and some 600 in flight
     "coalesce_rule": (90, "HOPPER"),  # a line a clock, of which sectors of 32 bytes come
     "store_bytes": (32, "HOPPER"),
+    "store_least": (240, "HOPPER"),  # l1_phases.csv: 77 clk for 32 words in lines of their own
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB

@@ -69,6 +69,12 @@ SASS_FN(IADD3_64) {
     }
 }
 
+SASS_FN(VIADD) {
+    SASS_ROWS
+    const struct sign b = sign_of(u, SASS_NEG_B, 0);
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], ra[lane] + (rb[lane] ^ b.flip) + b.plus);
+}
+
 SASS_FN(IMAD) {
     SASS_ROWS
     const struct sign a = sign_of(u, SASS_NEG_A, 0), b = sign_of(u, SASS_NEG_B, 0),

@@ -113,6 +113,20 @@ def _constants(rows: Rows, i: Instruction, op: str, space: int) -> None:
     rows.add(i, _core.OPS["ld.const"][0], width=width, flags=flags | WIDE, imm=start, aux=~(PT << DONE), **fields)
 
 
+def _uniform_constants(rows: Rows, i: Instruction, op: str, space: int) -> None:
+    """ULDC: at a fixed place it takes the uniform datapath alone, as a constant operand does."""
+    width, _ = _width(i)
+    place = i.operands[1]
+    fixed = place.kind == "const" and place.register in (None, RZ) and place.uniform in (None, rows.layout.zero_uniform)
+    if not fixed or width not in (4, 8):
+        _constants(rows, i, op, space)
+        return
+    start, words = rows.bank(place.bank) + place.offset, width // 4
+    value = rows.constant([("const", start + 4 * word) for word in range(words)])
+    d = _destination(rows, i.operands[0], width)["d"]
+    rows.operation(i, "MOV" if words == 1 else "MOV_64", d=d, a=value)
+
+
 def _matrices(rows: Rows, i: Instruction, op: str, space: int) -> None:
     """LDSM and STSM: 1, 2 or 4 matrices of halves, as they stand or turned."""
     known = {"16": 0, "M88": 0, "MT88": 0, "2": 1, "4": 3}
@@ -183,7 +197,7 @@ ACCESSES: Mapping[str, tuple[Access, str, int]] = {
     "LDSM": (_matrices, "ld.shared", 0),
     "STSM": (_matrices, "st.shared", 0),
     "QSPC": (_space, "", 0),
-    "ULDC": (_constants, "ld.const", 0),
+    "ULDC": (_uniform_constants, "ld.const", 0),
 }
 """How each opcode is lowered, as which operation of ops.def, and the space of its address."""
 
