@@ -405,9 +405,10 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
         cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
     if (cfg->l1_tag_banks && far > charge.clocks) charge.clocks = far; /* a miss goes out a clock */
     lsu_charge(op, share.busy + charge.clocks);
-    uint64_t ready = hit_at(op, begin, &charge, cache);
+    const uint64_t passed = op->t + share.busy; /* `begin`, but where the banks had others between */
+    uint64_t ready = hit_at(op, passed, &charge, cache);
     if (share.lanes) {
-        const uint64_t shared = begin - cfg->issue_shared + cfg->lat_shared;
+        const uint64_t shared = passed - cfg->issue_shared + cfg->lat_shared;
         if (!n || shared > ready) ready = shared;
     }
     issued(op, a, near + far, ready);

@@ -1,5 +1,7 @@
 #include "sm/pipe.h"
 
+#include <string.h>
+
 #include "kernel/control_bits.h"
 #include "memory/coalesce.h"
 #include "sm/memop.h"
@@ -19,12 +21,59 @@ static uint64_t leave(const struct sm *sm, const struct subcore *core, uint64_t 
 /* What goes out to memory does not take the banks, but a way of its own. */
 static bool goes_out(const struct uop *u) { return u->op == OP_ST_GLOBAL || u->op == OP_ST_LOCAL; }
 
+/* ---- the banks --------------------------------------------------------------------------- */
+
+/* Accesses of other sub-cores come to the banks in clocks that those which have issued before leave
+ * free. */
+
+static uint64_t horizon(const struct pipe *p) { return (p->known + BANK_WORDS) * 64; }
+
+/* The bits of the 64 clocks to which one belongs, from that one on, in which the banks are taken. */
+static uint64_t taken_from(const struct pipe *p, uint64_t t) {
+    return p->taken[t / 64 % BANK_WORDS] | ((1ull << t % 64) - 1);
+}
+
+/* The first clock from t on in which the banks are free. */
+static uint64_t first_clock(const struct pipe *p, uint64_t t) {
+    t = later(t, p->solid);
+    while (t < horizon(p)) {
+        const uint64_t taken = t / 64 < p->known ? 0 : taken_from(p, t);
+        if (~taken) return t / 64 * 64 + (uint32_t)__builtin_ctzll(~taken);
+        t = (t / 64 + 1) * 64;
+    }
+    return t;
+}
+
+/* Forget what is over. */
+static void pass(struct pipe *p, uint64_t now) {
+    const uint64_t word = now / 64;
+    if (word >= p->known + BANK_WORDS) {
+        memset(p->taken, 0, sizeof p->taken);
+        p->known = word;
+    }
+    for (; p->known < word; p->known++) p->taken[p->known % BANK_WORDS] = 0;
+}
+
+/* Take the first free clocks from t on; returns the last one. What lies beyond those that are known
+ * is taken in a row, and all before it. */
+static uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t count) {
+    for (; count; count--) {
+        t = first_clock(p, t);
+        if (t >= horizon(p)) return (p->solid = t + count) - 1;
+        p->taken[t / 64 % BANK_WORDS] |= 1ull << t % 64;
+        t++;
+    }
+    return t - 1;
+}
+
+/* ---- the queues -------------------------------------------------------------------------- */
+
 uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, const struct uop *u,
                     uint64_t t) {
     const struct pipe *p = &sm->pipe;
     const uint64_t at = leave(sm, core, t);
     if (goes_out(u)) return later(at, p->out);
-    return later(later(at, p->banks), p->back[core - sm->subcores]);
+    return first_clock(p, later(at, p->back[core - sm->subcores]));
 }
 
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words) {
@@ -54,8 +103,13 @@ void pipe_take(struct memop *op, uint32_t busy) {
     p->free[core] = at + drain(cfg, op->u);
     p->leaves[core][p->count[core]++ % MOST_QUEUED] = at + cfg->lsu_front;
     p->begins[p->begun++ % MOST_WAITING] = op->t;
-    if (goes_out(op->u)) p->out = later(p->out, op->t) + busy;
-    else p->banks = later(p->banks, op->t) + busy;
+    if (goes_out(op->u)) {
+        p->out = later(p->out, op->t) + busy;
+    } else if (busy) {
+        pass(p, sm->now);
+        op->t = take_clocks(p, op->t, busy) + 1 - busy;
+        p->back[core] = op->t + busy;
+    }
     if (op->u->dst_count) p->back[core] = op->t + later(cfg->pass_least, busy * cfg->pass_late);
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);

@@ -10,6 +10,7 @@
 
 #define MOST_QUEUED  16u /* accesses in the queue of a sub-core, */
 #define MOST_WAITING 32u /* and in that of the SM */
+#define BANK_WORDS   16u /* the clocks ahead for which it is known whether the banks are free, by 64 */
 
 struct memop;
 struct uop;
@@ -18,8 +19,11 @@ struct pipe {
     uint64_t leaves[MAX_SUBCORES][MOST_QUEUED]; /* when accesses left a sub-core's queue, in turn */
     uint64_t free[MAX_SUBCORES];                /* when the next one can */
     uint64_t begins[MOST_WAITING];              /* when accesses came to the banks, in turn */
-    uint64_t banks, out;                        /* when these are free, and the way to memory, */
-    uint64_t back[MAX_SUBCORES];                /* and what brings a sub-core its values */
+    uint64_t taken[BANK_WORDS];  /* a bit for each clock in which the banks have an access, round
+                                    and round from the current 64 clocks on */
+    uint64_t known;              /* the number of these 64 clocks */
+    uint64_t solid, out;         /* up to which the banks are taken, and the way to memory, */
+    uint64_t back[MAX_SUBCORES]; /* and what brings a sub-core its values */
     uint32_t count[MAX_SUBCORES], begun;
 };
 
@@ -30,7 +34,8 @@ uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, const struc
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words);
 /* How long lanes of a store to global memory take their way: a line a clock, but two at least. */
 uint32_t pipe_store_clocks(const struct memop *op, uint32_t lanes);
-/* It takes the banks for so many clocks; the sub-core's unit is free when its queue has room. */
+/* It takes the banks for so many clocks, which need not be in a row: op->t becomes the cycle at which
+ * it would have begun if they were. The sub-core's unit is free when its queue has room. */
 void pipe_take(struct memop *op, uint32_t busy);
 
 #endif
