@@ -10,6 +10,7 @@
 #include "sm/lsu.h"
 #include "sm/obey.h"
 #include "sm/pipe.h"
+#include "sm/places.h"
 #include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/room.h"
@@ -19,79 +20,7 @@
 
 /* ---- global and local memory ------------------------------------------------------------- */
 
-static bool is_load(uint32_t op) { return op == OP_LD_GLOBAL || op == OP_LD_LOCAL || op == OP_TEX; }
 static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOCAL; }
-
-/* Fill in the device addresses of a local access. The words of the 32 lanes lie side by side, so
- * that equal offsets coalesce. */
-NOINLINE static bool local_addresses(struct memop *op) {
-    const struct machine *m = op->sm->m;
-    const uint32_t bytes = m->program->meta.local_bytes;
-    if (!lsu_addresses(op, 0, bytes, 0, ERROR_LOCAL_BOUNDS)) return false;
-    const uint32_t slot = op->sm->id * m->cfg->max_warps_sm + op->warp;
-    const uint32_t base = m->local_buffer.address + slot * bytes * 32;
-    for (uint32_t lane = 0; lane < 32; lane++)
-        op->addr[lane] = base + (op->addr[lane] & ~3u) * 32 + lane * 4 + (op->addr[lane] & 3u);
-    return true;
-}
-
-/* Fault at the first lane that stores to an array that is read only. */
-static bool refuse_store(struct memop *op, const struct buffer *b, int32_t array) {
-    const struct lanes lanes = memop_lanes(op);
-    const uint32_t lane = bits_lowest(op->active);
-    const uint32_t address = operand_row(&lanes, op->u->a)[lane] + (uint32_t)op->u->imm;
-    lsu_fault(op, lane, ERROR_READ_ONLY, (int32_t)(address - b->address));
-    op->sm->fault.array = array;
-    return false;
-}
-
-/* Fault at a lane whose address lies in no array, or in one where it may not. */
-static bool refuse_pointer(struct memop *op, uint32_t lane, const struct buffer *b,
-                           enum error code) {
-    const int64_t address = (int64_t)op->addr[lane] - (b ? b->address : 0);
-    lsu_fault(op, lane, code, address);
-    if (b) op->sm->fault.array = (int32_t)(b - op->sm->m->buffers);
-    return false;
-}
-
-/* Fill in the addresses of an access that names no array, and find the one it goes to: that of its
- * first lane, unless others go elsewhere. */
-NOINLINE static bool pointer_addresses(struct memop *op, const struct buffer **buffer) {
-    const struct machine *m = op->sm->m;
-    const uint32_t width = op->u->width;
-    const struct buffer *b = NULL;
-    *buffer = NULL;
-    if (!lsu_addresses(op, 0, UINT32_MAX, 0, ERROR_GLOBAL_BOUNDS)) return false;
-    for (uint32_t left = op->active; left; left &= left - 1) {
-        if (b && buffer_holds(b, op->addr, op->active, width)) break;
-        const uint32_t lane = bits_lowest(left), offset = op->addr[lane] - (b ? b->address : 0);
-        if (b && offset < b->bytes && b->bytes - offset >= width) continue;
-        b = buffers_find(&m->all, op->addr[lane], width);
-        if (!b) {
-            const struct buffer *near = buffers_touching(&m->all, op->addr[lane], width);
-            return refuse_pointer(op, lane, near, ERROR_GLOBAL_BOUNDS);
-        }
-        if (!b->writable && !is_load(op->u->op))
-            return refuse_pointer(op, lane, b, ERROR_READ_ONLY);
-        *buffer = *buffer ? &m->mixed : b;
-    }
-    return true;
-}
-
-static bool global_addresses(struct memop *op, const struct buffer **buffer) {
-    const struct machine *m = op->sm->m;
-    const int32_t array = op->u->aux;
-    if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) {
-        *buffer = &m->local_buffer;
-        return local_addresses(op);
-    }
-    if (array < 0) return pointer_addresses(op, buffer);
-    const struct buffer *b = *buffer = &m->buffers[array];
-    if (!b->writable && !is_load(op->u->op)) return refuse_store(op, b, array);
-    if (lsu_addresses(op, b->address, b->bytes, 0, ERROR_GLOBAL_BOUNDS)) return true;
-    op->sm->fault.array = array;
-    return false;
-}
 
 struct access *global_new_access(struct sm *sm) {
     assert(sm->access_free < sm->m->flights); /* there is one for all in flight */
@@ -112,7 +41,7 @@ void global_free_access(struct sm *sm, struct access *a) {
 static enum access_kind kind_of(uint32_t op) {
     if (op == OP_TEX) return ACCESS_TEXTURE;
     if (op == OP_LD_CONST) return ACCESS_FETCH;
-    return is_load(op) ? ACCESS_LOAD : is_store(op) ? ACCESS_STORE : ACCESS_ATOM;
+    return places_load(op) ? ACCESS_LOAD : is_store(op) ? ACCESS_STORE : ACCESS_ATOM;
 }
 
 /* The operands of an atomic of 16 bytes: the second one waits in the registers of the old value. */
@@ -183,7 +112,7 @@ static ALWAYS_INLINE void count_global(struct memop *op, const struct segment *s
     const uint32_t bytes = bits_count(op->active) * op->u->width;
     if (op->u->op == OP_TEX) c->texture_accesses++;
     else if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) c->local_accesses++;
-    else if (is_load(op->u->op)) c->global_loads++, c->global_bytes += bytes;
+    else if (places_load(op->u->op)) c->global_loads++, c->global_bytes += bytes;
     else if (is_store(op->u->op)) c->global_stores++, c->global_bytes += bytes;
     else c->atomics++, c->global_bytes += bytes;
     if (op->sm->observed) note_global(op, seg, n);
@@ -198,8 +127,8 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
     }
 }
 
-/* Stores of few sectors hold the port longer than their data do; what is left of a clock is kept for
- * the next one. */
+/* Stores of few sectors hold the port longer than their data do; what is left of a clock is kept
+ * for the next one. */
 static uint32_t store_clocks(struct sm *sm, uint32_t bytes) {
     const struct config *cfg = sm->m->cfg;
     const uint32_t most = 12800 / cfg->store_bytes, least = cfg->store_least,
@@ -255,7 +184,7 @@ static bool is_strong(const struct uop *u) {
 
 /* Does the L1 have to hear of an access that it does not serve? */
 static bool passes_l1(const struct memop *op) {
-    if (!is_load(op->u->op)) return true;
+    if (!places_load(op->u->op)) return true;
     return op->sm->m->cfg->l1_updates && op->u->op == OP_LD_GLOBAL && is_strong(op->u);
 }
 
@@ -278,8 +207,9 @@ static ALWAYS_INLINE uint32_t segments_of(const struct memop *op, enum sm_cache_
                                           struct segment seg[COALESCE_MAX_SEGMENTS]) {
     const struct sm *sm = op->sm;
     const uint32_t line = cache ? 1u << sm->caches[cache].cache.line_shift : 0;
-    return cache ? coalesce_lines(op->addr, lanes, line, seg)
-                 : coalesce(sm->m->cfg, op->addr, lanes, op->u->width, !is_load(op->u->op), seg);
+    return cache
+               ? coalesce_lines(op->addr, lanes, line, seg)
+               : coalesce(sm->m->cfg, op->addr, lanes, op->u->width, !places_load(op->u->op), seg);
 }
 
 /* Texture values are those at launch: nobody may write the array (launch.c). */
@@ -405,7 +335,8 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
         cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
     if (cfg->l1_tag_banks && far > charge.clocks) charge.clocks = far; /* a miss goes out a clock */
     lsu_charge(op, share.busy + charge.clocks);
-    const uint64_t passed = op->t + share.busy; /* `begin`, but where the banks had others between */
+    const uint64_t passed =
+        op->t + share.busy; /* `begin`, but where the banks had others between */
     uint64_t ready = hit_at(op, passed, &charge, cache);
     if (share.lanes) {
         const uint64_t shared = passed - cfg->issue_shared + cfg->lat_shared;
@@ -433,7 +364,7 @@ NOINLINE static bool issue_now(struct memop *op, const struct buffer *buffer) {
 bool global_issue(struct memop *op) {
     const struct buffer *buffer;
     if (!op->active) return issue_empty(op);
-    if (!global_addresses(op, &buffer)) return false;
+    if (!places_of(op, &buffer)) return false;
     if (op->sm->m->values) return issue_now(op, buffer);
     return has_tile(op) ? issue_tiled(op, buffer) : issue(op, buffer, false);
 }
