@@ -263,7 +263,7 @@ static ALWAYS_INLINE void issued(struct memop *op, struct access *a, uint32_t pe
 
 /* Nobody takes part: the unit is held, and that is all. */
 static bool issue_empty(struct memop *op) {
-    lsu_charge(op, op->sm->m->cfg->issue_global);
+    lsu_charge(op, op->sm->m->cfg->issue_global, 1);
     memop_next(op);
     if (op->sm->m->preload) tiles_pass(op->sm, op->warp);
     return true;
@@ -334,7 +334,7 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     const uint32_t far =
         cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
     if (cfg->l1_tag_banks && far > charge.clocks) charge.clocks = far; /* a miss goes out a clock */
-    lsu_charge(op, share.busy + charge.clocks);
+    lsu_charge(op, share.busy + charge.clocks, share.busy + charge.passes);
     const uint64_t passed =
         op->t + share.busy; /* `begin`, but where the banks had others between */
     uint64_t ready = hit_at(op, passed, &charge, cache);
@@ -382,7 +382,7 @@ bool global_const(struct memop *op, uint32_t busy) {
         smcache_load(sm, CACHE_CONST, a, seg, n, op->t, sm->m->cfg->replay_global);
     sm->count.const_accesses++;
     if (sm->records) record_access(op, CONST_BASE);
-    lsu_charge(op, busy);
+    lsu_charge(op, busy, busy);
     issued(op, a, pending, op->t);
     return true;
 }

@@ -84,8 +84,8 @@ bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shi
 
 /* ---- completion -------------------------------------------------------------------------- */
 
-void lsu_charge(struct memop *op, uint32_t busy) {
-    if (op->sm->m->cfg->lsu_queue) pipe_take(op, busy);
+void lsu_charge(struct memop *op, uint32_t busy, uint32_t passes) {
+    if (op->sm->m->cfg->lsu_queue) pipe_take(op, busy, passes);
     else subcore_take(op->sm, op->core, op->u->unit, op->t + busy);
 }
 
@@ -103,7 +103,7 @@ static ALWAYS_INLINE void take_passes(struct memop *op, uint32_t passes, uint32_
     const uint32_t clocks = passes * cfg->smem_clk_per_way,
                    busy = clocks > cfg->issue_shared ? clocks : cfg->issue_shared,
                    late = cfg->lsu_queue ? pipe_late(cfg, passes, words) : busy - cfg->issue_shared;
-    lsu_charge(op, busy);
+    lsu_charge(op, busy, busy);
     lsu_set_ready(op, op->t + cfg->lat_shared + late, WAIT_SHARED);
 }
 
@@ -389,7 +389,7 @@ NOINLINE static bool issue_const(struct memop *op) {
         op->sm->count.const_passes += places;
         if (op->sm->records) record_access(op, 0);
     }
-    lsu_charge(op, busy);
+    lsu_charge(op, busy, busy);
     lsu_set_ready(op, op->t + m->cfg->lat_const + late + busy - m->cfg->issue_const, WAIT_SHARED);
     memop_next(op);
     return true;

@@ -23,7 +23,7 @@ bool lsu_fault(struct memop *op, uint32_t lane, enum error code, int64_t address
 bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
                    enum error code);
 /* Keep the unit busy for so many clocks. */
-void lsu_charge(struct memop *op, uint32_t busy);
+void lsu_charge(struct memop *op, uint32_t busy, uint32_t passes);
 /* The access takes so many bank passes of shared memory, and then has its values, of so many words
  * a lane. */
 void lsu_passes(struct memop *op, uint32_t passes, uint32_t words);

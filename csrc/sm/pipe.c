@@ -28,7 +28,8 @@ static bool goes_out(const struct uop *u) { return u->op == OP_ST_GLOBAL || u->o
 
 static uint64_t horizon(const struct pipe *p) { return (p->known + BANK_WORDS) * 64; }
 
-/* The bits of the 64 clocks to which one belongs, from that one on, in which the banks are taken. */
+/* The bits of the 64 clocks to which one belongs, from that one on, in which the banks are taken.
+ */
 static uint64_t taken_from(const struct pipe *p, uint64_t t) {
     return p->taken[t / 64 % BANK_WORDS] | ((1ull << t % 64) - 1);
 }
@@ -93,7 +94,7 @@ static uint32_t drain(const struct config *cfg, const struct uop *u) {
     return address + control_data(u) * cfg->drain_data;
 }
 
-void pipe_take(struct memop *op, uint32_t busy) {
+void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
     struct sm *sm = op->sm;
     struct pipe *p = &sm->pipe;
     const struct config *cfg = sm->m->cfg;
@@ -110,7 +111,9 @@ void pipe_take(struct memop *op, uint32_t busy) {
         op->t = take_clocks(p, op->t, busy) + 1 - busy;
         p->back[core] = op->t + busy;
     }
-    if (op->u->dst_count) p->back[core] = op->t + later(cfg->pass_least, busy * cfg->pass_late);
+    if (op->u->dst_count)
+        p->back[core] =
+            later(p->back[core], op->t + later(cfg->pass_least, passes * cfg->pass_late));
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
     subcore_take(sm, op->core, op->u->unit, free);

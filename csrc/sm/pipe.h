@@ -10,7 +10,8 @@
 
 #define MOST_QUEUED  16u /* accesses in the queue of a sub-core, */
 #define MOST_WAITING 32u /* and in that of the SM */
-#define BANK_WORDS   16u /* the clocks ahead for which it is known whether the banks are free, by 64 */
+#define BANK_WORDS                                                                                 \
+    64u /* the clocks ahead for which it is known whether the banks are free, by 64 */
 
 struct memop;
 struct uop;
@@ -34,8 +35,9 @@ uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, const struc
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words);
 /* How long lanes of a store to global memory take their way: a line a clock, but two at least. */
 uint32_t pipe_store_clocks(const struct memop *op, uint32_t lanes);
-/* It takes the banks for so many clocks, which need not be in a row: op->t becomes the cycle at which
- * it would have begun if they were. The sub-core's unit is free when its queue has room. */
-void pipe_take(struct memop *op, uint32_t busy);
+/* It takes the banks for so many clocks, which need not be in a row: op->t becomes the cycle at
+ * which it would have begun if they were. Its values take the way back for its passes. The
+ * sub-core's unit is free when its queue has room. */
+void pipe_take(struct memop *op, uint32_t busy, uint32_t passes);
 
 #endif
