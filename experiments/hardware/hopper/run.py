@@ -32,12 +32,15 @@ from . import (
     probe_latency,
     probe_memory,
     probe_pipe,
+    probe_scatter,
     special_functions,
 )
 from .bench import FOLDER, Bench, Row
 from .cuda_driver import Card
 
-MODULES = (probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory)
+MODULES = (
+    probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
+)  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
     **probe_grid.ARRAYS,

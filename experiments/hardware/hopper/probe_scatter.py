@@ -1,0 +1,72 @@
+"""Accesses of few bytes to sectors of their own: what a transaction costs beside its data; atomics of single lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .bench import Bench, Row
+from .probe_caches import KB, MB
+
+FORMS = {"load_4": 4, "load_8": 8, "store_1": 1, "store_4": 4, "store_8": 8, "add": 4, "add_result": 4}
+STRIDES = (4, 8, 16, 32, 64, 128, 256, 4096 + 128)
+THREADS, WARPS = 1024, 32
+REGION = 16 * MB
+FEW, MANY = 8, 40
+"""Rounds, of which the difference counts: start and end, fence included, cost the same."""
+
+
+def groups(multiprocessors: int) -> Mapping[str, Sequence[int]]:
+    """Who takes part; the GPC is the one of the first multiprocessor, whose TPCs are every seventh or eighth one."""
+    return {"1": [0], "TPC": [0, 1], "one of each TPC": range(0, multiprocessors, 2), "all": range(multiprocessors)}
+
+
+def _clocks(bench: Bench, function: Any, arguments: Sequence[Any], chosen: Sequence[int]) -> float:
+    """The median of the clocks that the chosen multiprocessors take: the second time, when the L2 has the region."""
+    card = bench.card
+    ranks, out = card.alloc(512), card.alloc(8 * 256)
+    rank = np.full(256, 65535, np.uint16)
+    rank[list(chosen)] = np.arange(len(chosen))
+    card.put(ranks, rank)
+    for _ in range(2):
+        function(card.multiprocessors, THREADS, *arguments, ranks, out)
+        card.sync()
+    clocks = card.get(out, 256, np.uint64)[list(chosen)]
+    card.free(ranks)
+    card.free(out)
+    return float(np.median(clocks.astype(np.int64)))
+
+
+def scattered(bench: Bench) -> Iterator[Row]:
+    """Clocks of an access of a warp by form, stride between lanes and who asks, in a region that the L2 holds."""
+    base, module = bench.card.alloc(REGION), bench.module("scattered")
+    for form, size in FORMS.items():
+        for stride in STRIDES:
+            for who, chosen in groups(bench.card.multiprocessors).items():
+                if stride < size:
+                    continue
+                times = [
+                    _clocks(bench, module[form], (base, np.uint32(REGION), np.uint32(stride), np.int32(n)), chosen)
+                    for n in (FEW, MANY)
+                ]
+                each = (times[1] - times[0]) / ((MANY - FEW) * WARPS)
+                yield {"form": form, "stride": stride, "who": who, "count": len(chosen), "clocks": each}
+    bench.card.free(base)
+
+
+def alone(bench: Bench) -> Iterator[Row]:
+    """Clocks of an atomic of one lane of a warp, by how many lines they go to."""
+    base, module = bench.card.alloc(64 * KB), bench.module("scattered")
+    for who, chosen in groups(bench.card.multiprocessors).items():
+        for lines in (1, 2, 4, 8, 16, 32, 64, 256):
+            times = [
+                _clocks(bench, module["add_alone"], (base, np.uint32(lines), np.int32(n)), chosen) for n in (8, 40)
+            ]
+            each = (times[1] - times[0]) / (32 * WARPS)
+            yield {"who": who, "count": len(chosen), "lines": lines, "clocks": each}
+    bench.card.free(base)
+
+
+PROBES = {"scattered": scattered, "atomics_alone": alone}

@@ -1,0 +1,54 @@
+// Accesses of few bytes to sectors of their own. Lane l of access i of a warp goes to (i * 32 + l) * stride of a region,
+// whose parts the warps of the chosen multiprocessors share out. WHAT 0: load, 1: store, 2: add, 3: add with its result.
+template <int WHAT, class Word> __device__ void scattered(char *base, unsigned bytes, unsigned stride, int rounds,
+                                                          const unsigned short *rank, unsigned long long *out) {
+    unsigned here, sum = 0;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(here));
+    if (rank[here] == 65535) return;
+    unsigned warp = rank[here] * (blockDim.x / 32) + threadIdx.x / 32, at = (warp * rounds * 32 + threadIdx.x % 32) * stride;
+    __syncthreads();
+    long long begin = clock64();
+#pragma unroll 4
+    for (int i = 0; i < rounds; i++, at += 32 * stride) {
+        Word *place = (Word *)(base + at % bytes), value = {};
+        if (WHAT == 0) {
+            value = *(volatile Word *)place;
+            sum ^= (unsigned)value;
+        }
+        if (WHAT == 1) *(volatile Word *)place = i;
+        if (WHAT == 2) atomicAdd((unsigned *)place, 1u);
+        if (WHAT == 3) sum ^= atomicAdd((unsigned *)place, i);
+    }
+    if (sum == 12345) out[1] = sum;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) out[here] = clock64() - begin;
+}
+
+#define KERNEL(name, what, word)                                                                                        \
+    extern "C" __global__ void name(char *base, unsigned bytes, unsigned stride, int rounds, const unsigned short *rank, \
+                                    unsigned long long *out) {                                                          \
+        scattered<what, word>(base, bytes, stride, rounds, rank, out);                                                  \
+    }
+KERNEL(load_4, 0, unsigned)
+KERNEL(load_8, 0, unsigned long long)
+KERNEL(store_1, 1, unsigned char)
+KERNEL(store_4, 1, unsigned)
+KERNEL(store_8, 1, unsigned long long)
+KERNEL(add, 2, unsigned)
+KERNEL(add_result, 3, unsigned)
+
+// One lane of each warp adds to one word, all to the same, or each to one of some lines.
+extern "C" __global__ void add_alone(char *base, unsigned lines, int rounds, const unsigned short *rank, unsigned long long *out) {
+    unsigned here;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(here));
+    if (rank[here] == 65535) return;
+    unsigned warp = rank[here] * (blockDim.x / 32) + threadIdx.x / 32;
+    __syncthreads();
+    long long begin = clock64();
+    for (int i = 0; i < rounds; i++)
+        if (threadIdx.x % 32 == 0) atomicAdd((unsigned *)(base + (warp + i) % lines * 128), 1u);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) out[here] = clock64() - begin;
+}
