@@ -1,0 +1,75 @@
+"""Where lines of an H100 and an H200 lie, and what atomics on them take, against what the cards showed."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smmux import _core, gpus
+from smmux.machines.models_memory import Memory
+from tests.memory.test_memory import ATOMIC, packets
+
+pytestmark = pytest.mark.checkout
+FOLDER = Path(__file__).parents[2] / "experiments" / "hardware" / "hopper"
+CARDS = ("H100", "H200")
+LINE, PAGE = 128, 4096
+
+
+def array(card: str, name: str, which: str) -> np.ndarray:
+    with np.load(FOLDER / card.lower() / f"{name}.npz") as file:
+        found: np.ndarray = file[which]
+        return found
+
+
+def place(card: str, address: int) -> tuple[int, int]:
+    """Partition, and address in it."""
+    found = _core.dram_map(gpus.as_tuple(gpus.get(card)), address)
+    return found[0], found[4]
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_lines_of_four_kilobytes_share_slices_as_on_the_card(card: str) -> None:
+    classes = array(card, "l2_slices", "classes")
+    for first in range(0, 2048, PAGE // LINE):
+        lines = range(first, first + PAGE // LINE)
+        for a, b in combinations(lines, 2):
+            together = place(card, LINE * a)[0] == place(card, LINE * b)[0]
+            assert together == (classes[a] == classes[b]), (a, b)
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_no_two_addresses_share_a_place(card: str) -> None:
+    places = {place(card, 256 * block) for block in range(20_000)}
+    assert len(places) == 20_000
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_halves_are_those_of_the_card(card: str) -> None:
+    """Atomics in the far half take longer; which half that is depends on the parity of some address bits."""
+    mask = gpus.get(card).side_mask
+    for clocks in array(card, "l2_lines", "atomics_0"):
+        far = clocks > np.median(clocks)
+        parity = np.array([(LINE * line & mask).bit_count() & 1 for line in range(len(clocks))], bool)
+        assert ((far == parity) == (far[0] == parity[0])).all()
+
+
+def test_atomics_of_a_slice_take_its_unit_in_turn() -> None:
+    """Single lanes on one word, on two lines of one slice, and all lanes of a warp on one word: a time for each."""
+    gpu = gpus.get("H100")
+    each = gpu.atom_unit / 100 * gpu.shader_khz / gpu.icnt_khz
+
+    def hundred(addresses: list[int], lanes: int) -> int:
+        """Clocks of a hundred more."""
+        of = [
+            packets((addresses * n)[:n], kind=ATOMIC, lanes=lanes, sm=np.arange(n) % gpu.sm_count) for n in (3000, 3100)
+        ]
+        return Memory(gpu).replay(of[1]).cycles - Memory(gpu).replay(of[0]).cycles
+
+    alone = hundred([0], 1)
+    assert alone == pytest.approx(100 * each, rel=0.05)
+    assert hundred([0, LINE], 1) == pytest.approx(alone, rel=0.05)
+    assert hundred([0, 2 * LINE], 1) == pytest.approx(alone / 2, rel=0.1)
+    assert hundred([0], 32) == pytest.approx(32 * alone, rel=0.05)
