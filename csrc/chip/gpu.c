@@ -130,6 +130,7 @@ static void report(struct gpu *g, uint32_t group) {
         if (sm->reach < r.reach) r.reach = sm->reach;
         r.finished |= sm->finished_count != 0;
         r.faulty |= sm->fault.code != OK;
+        r.late |= sm->late != 0;
     }
     for (uint32_t i = 0; i < seconds; i++) r.supplied |= second_is_busy(second[i]);
     if (r.supplied && r.reach < r.next) r.next = r.reach;
@@ -275,7 +276,8 @@ static bool ended(const struct gpu *g) { return g->dispatch.finished == g->dispa
  * it does not depend on the windows how much of that was counted. */
 static bool over(const struct gpu *g) {
     bool supplied = false;
-    for (uint32_t group = 0; group < g->groups; group++) supplied |= g->reports[group].supplied;
+    for (uint32_t group = 0; group < g->groups; group++)
+        supplied |= g->reports[group].supplied || g->reports[group].late;
     return ended(g) && !supplied;
 }
 

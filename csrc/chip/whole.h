@@ -16,6 +16,7 @@ struct report {
     _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
     uint64_t reach;             /* all have run to this cycle; NEVER: they have faults */
     bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
+    bool late;             /* stores of blocks that have ended are */
     bool supplied;         /* instructions or constants are on their way to its SMs */
 };
 

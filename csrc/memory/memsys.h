@@ -88,6 +88,7 @@ struct access {
     uint8_t sink;                   /* enum sink */
     uint8_t cache;                  /* of a SINK_CACHE: which enum sm_cache_id, 0 for others */
     uint16_t miss;                  /* its pending miss there */
+    uint16_t tenant;                /* which of the warps that had the slot sent it */
     _Alignas(64) uint32_t addr[32]; /* device address per lane */
     uint32_t data[4][32]; /* store and atomic operands, word-major; or the line of a fill */
 };

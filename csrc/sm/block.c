@@ -400,9 +400,34 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     serve_queue(sm, t);
 }
 
-/* A block ends when its last warp has exited, its last access is answered and its tile complete. */
+/* Are all accesses of a block that it has to wait for answered? Where stores are posted, these are
+ * loads; code that copies to shared memory waits for all. */
+static bool are_answered(const struct sm *sm, const struct block *b) {
+    if (!b->accesses_pending) return true;
+    if (!sm->m->cfg->exit_posted || sm->m->program->copies) return false;
+    uint32_t loads = 0;
+    for (uint64_t left = b->warp_slots; left; left &= left - 1)
+        loads += sm->warps[__builtin_ctzll(left)].loads_pending;
+    return !loads;
+}
+
+/* Let the stores of a block that ends go on without it. */
+NOINLINE static void leave_stores(struct sm *sm, struct block *b) {
+    for (uint64_t left = b->warp_slots; left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(left);
+        if (!sm->warps[w].accesses_pending) continue;
+        sm->late += sm->warps[w].accesses_pending;
+        sm->warps[w].accesses_pending = 0;
+        sm->tenant[w]++;
+    }
+    b->accesses_pending = 0;
+}
+
+/* A block ends when its last warp has exited, its accesses are answered and its tile is complete. */
 static void finish_if_done(struct sm *sm, struct block *b, uint64_t t) {
-    if (b->warps_live == 0 && b->accesses_pending == 0 && b->tile_pending == 0) finish(sm, b, t);
+    if (b->warps_live || b->tile_pending || !are_answered(sm, b)) return;
+    if (b->accesses_pending) leave_stores(sm, b);
+    finish(sm, b, t);
 }
 
 void block_tile_moved(struct sm *sm, uint32_t block, uint64_t t) {

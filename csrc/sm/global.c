@@ -68,6 +68,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     a->buffer = buffer;
     a->mask = op->active;
     a->warp = (uint16_t)op->warp;
+    a->tenant = op->sm->tenant[op->warp];
     a->width = op->u->width;
     a->sub = op->u->sub;
     a->flags = (uint8_t)(op->u->flags & ~INSN_WIDE);
@@ -402,8 +403,22 @@ static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
     }
 }
 
+/* An answer to a block that has ended. */
+NOINLINE static void answer_late(struct sm *sm, struct access *a, uint64_t t) {
+    sm->credits++;
+    sm->count.flight_cycles += t;
+    if (--a->pending) return;
+    assert(sm->late && a->dst[0] == OPERAND_NONE);
+    sm->late--;
+    global_free_access(sm, a);
+}
+
 void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
+    if (a->tenant != sm->tenant[a->warp]) {
+        answer_late(sm, a, t);
+        return;
+    }
     assert(a->pending && w->accesses_pending);
     sm->credits++;
     sm->count.flight_cycles += t;

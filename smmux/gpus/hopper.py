@@ -113,7 +113,8 @@ _MEMORY: dict[str, Value] = {
     "bar_interval": (2, "HOPPER"),
     "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
     "dispatch_chip": (1200, "HOPPER"),
-    "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction
+    "exit_posted": (1, "HOPPER"),  # block_order.npz: 260 clk from an end with stores to the next start
+    "block_start": (259, "HOPPER"),  # from a block's end to the next one's first instruction
     "dispatch_interval": (12, "HOPPER; DER"),  # 24 for blocks of one warp
     "dispatch_warp": (12, "HOPPER; DER"),  # the second block of 32 warps starts 400 clk after the first
     "grid_sync": (1982, "HOPPER"),
@@ -253,7 +254,7 @@ H100: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 H200: dict[str, Value] = {
     **H100,
     "launch_start": (2870, "H200; FIT"),
-    "block_start": (316, "H200"),
+    "block_start": (258, "H200"),
     "grid_sync": (1846, "H200"),
     "flat_latency": (640, "H200"),
     "flat_bytes_per_kclk": (2_272_000, "H200; DER"),  # 4,499 GB/s
