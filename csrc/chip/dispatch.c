@@ -57,12 +57,18 @@ static void fill(struct dispatch *d, struct sm *sms, uint64_t from) {
 
 void dispatch_fill(struct dispatch *d, struct sm *sms) { fill(d, sms, d->cfg->launch_start); }
 
-/* Launch the grid again. Its SMs know nothing of data that they have loaded; the rest stays. */
-static void launch_again(struct dispatch *d, struct sm *sms) {
-    const uint32_t gap =
-        d->cfg->launch_start > RELAUNCH_LEAST ? d->cfg->launch_start : RELAUNCH_LEAST;
-    for (uint32_t i = 0; i < d->cfg->sm_count; i++) smcache_invalidate(&sms[i]);
-    fill(d, sms, d->noted + gap);
+bool dispatch_again(struct dispatch *d, struct sm *sms) {
+    const struct config *cfg = d->cfg;
+    const uint32_t gap = cfg->launch_start > RELAUNCH_LEAST ? cfg->launch_start : RELAUNCH_LEAST;
+    uint64_t end = d->noted;
+    if (!d->again || d->finished != d->again || d->next != d->again) return false;
+    for (uint32_t i = 0; i < cfg->sm_count; i++) {
+        if (sms[i].late) return false;
+        if (sms[i].last_activity > end) end = sms[i].last_activity;
+    }
+    for (uint32_t i = 0; i < cfg->sm_count; i++) smcache_invalidate(&sms[i]);
+    fill(d, sms, end + gap);
+    return true;
 }
 
 /* The SM whose block finished first of those that are yet to be replaced; NULL: none has before
@@ -94,5 +100,4 @@ void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
         if (d->next < limit(d) && d->finished != d->again)
             hand_out(d, sm, d->noted + d->cfg->block_start);
     }
-    if (d->again && d->finished == d->again && d->next == d->again) launch_again(d, sms);
 }

@@ -28,4 +28,8 @@ void dispatch_fill(struct dispatch *d, struct sm *sms);
 /* Replace the blocks that have finished before cycle `end`, in order of (cycle, SM). */
 void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end);
 
+/* Launch the grid again, if it is to be and has ended, with all its stores; returns whether it has.
+ * The SMs know nothing of data that they have loaded then; the rest stays. */
+bool dispatch_again(struct dispatch *d, struct sm *sms);
+
 #endif

@@ -224,6 +224,7 @@ static bool answer(struct gpu *g) {
     assert(reach <= g->window_end || reach == NEVER);
     if (g->third) third_run(g->third, g->seconds, g->second_count, reach);
     if (finished) dispatch_replace(&g->dispatch, g->sms, reach);
+    if (dispatch_again(&g->dispatch, g->sms)) finished = true;
     for (uint32_t group = 0; finished && group < g->groups; group++) report(g, group);
     return reach >= g->window_end;
 }
