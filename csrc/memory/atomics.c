@@ -31,8 +31,18 @@ uint64_t atomics_unlocked(const struct slice *s, const struct request *r) {
     return tick;
 }
 
+/* Note a sector; is it noted already? A later one of the same number modulo ATOM_RECENT replaces
+ * it.
+ */
+static bool note_sector(struct slice *s, uint32_t sector) {
+    uint32_t *at = &s->recent[sector % ATOM_RECENT];
+    const bool known = *at == sector + 1;
+    *at = sector + 1;
+    return known;
+}
+
 uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct request *r) {
-    uint32_t lanes = r->lanes, each = 0;
+    uint32_t lanes = r->lanes, each = 0, fresh = 0;
     while (lanes) {
         const uint32_t sector = r->access->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT;
         uint32_t inside = 0;
@@ -40,9 +50,10 @@ uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct
             if (r->access->addr[bits_lowest(left)] >> ATOM_LOCK_SHIFT == sector)
                 inside |= left & (0u - left);
         each += contention(r->access, inside);
+        fresh += !note_sector(s, sector);
         lanes &= ~inside;
     }
-    s->atom_left += p->atom_unit * each;
+    s->atom_left += p->atom_unit * each + p->atom_sector * fresh;
     const uint32_t clocks = s->atom_left / 100;
     s->atom_left %= 100;
     return clocks;

@@ -32,6 +32,8 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .atom_interval = cfg->atom_interval,
         .atom_float = cfg->atom_float,
         .atom_unit = cfg->atom_unit,
+        .atom_sector = cfg->atom_sector,
+        .store_mask = cfg->store_mask,
         .burst_shift = bits_lowest(cfg->dram_burst_bytes),
         .write_shift = bits_lowest(cfg->write_bytes),
         .cached = cfg->l2_bytes != 0,
@@ -75,10 +77,16 @@ void partition_free(struct partition *p) {
 
 /* ---- whose turn it is --------------------------------------------------------------------- */
 
+/* Does a store write every byte of its segment? */
+static bool covers(const struct request *r) {
+    return bits_count(r->lanes) * r->access->width >= r->bytes;
+}
+
 /* How many clocks a request holds the slice's input port: its flits cross in that time, and the
- * data of a store may take longer. */
+ * data of a store, with a mask if they are not all, may take longer. */
 static uint32_t input_clocks(const struct partition *p, const struct request *r) {
-    const uint32_t data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
+    uint32_t data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
+    if (p->store_mask && r->kind == ACCESS_STORE && !covers(r)) data++;
     return data > r->flits ? data : r->flits;
 }
 
@@ -227,11 +235,6 @@ static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t t
 }
 
 /* ---- requests ---------------------------------------------------------------------------- */
-
-/* Does a store write every byte of its segment? */
-static bool covers(const struct request *r) {
-    return bits_count(r->lanes) * r->access->width >= r->bytes;
-}
 
 /* How many clocks a request holds the slice's pipeline. */
 static uint32_t occupancy(const struct partition *p, struct slice *s, const struct request *r) {

@@ -36,6 +36,7 @@
  * of the host's cache. A histogram of 2^15 values takes as long with 4096 locks where it has 1024
  * counters, on all machines; with 65536, 5 % less on GT200 and as long elsewhere. */
 #define ATOM_LOCKS      64u
+#define ATOM_RECENT     256u
 #define ATOM_LOCK_SHIFT 5 /* 32-byte sectors [ATOM-STR] */
 
 /* What a partition counts beside its L2 and DRAM. */
@@ -60,6 +61,7 @@ struct slice {
     struct l2 l2;
     uint32_t *echo; /* by pending miss: what the slice of the other half waits for, 0: nothing */
     uint32_t atom_left;            /* hundredths of a clock that atomics still hold the pipeline */
+    uint32_t recent[ATOM_RECENT];  /* sectors with atomics, and 1 */
     uint64_t unlocked[ATOM_LOCKS]; /* when the last atomic there is done */
 };
 
@@ -81,7 +83,7 @@ struct partition {
     uint32_t hop_first, hop_end, hop_mask;
     uint32_t sides, crossing; /* halves; ticks there and back */
     uint32_t slices, rop_latency, dram_latency, dram_return;
-    uint32_t atom_interval, atom_float, atom_unit;
+    uint32_t atom_interval, atom_float, atom_unit, atom_sector, store_mask;
     uint32_t burst_shift, write_shift;
     uint32_t events;     /* of the last run */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */

@@ -128,25 +128,13 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
     }
 }
 
-/* Stores of few sectors hold the port longer than their data do; what is left of a clock is kept
- * for the next one. */
-static uint32_t store_clocks(struct sm *sm, uint32_t bytes) {
-    const struct config *cfg = sm->m->cfg;
-    const uint32_t most = 12800 / cfg->store_bytes, least = cfg->store_least,
-                   more = most > least ? (most - least) * (bytes - 32) / 96 : 0;
-    sm->port_left += least + more;
-    const uint32_t clocks = sm->port_left / 100;
-    sm->port_left %= 100;
-    return clocks;
-}
-
 /* How long a packet holds the SM's own port: what carries data may take longer. */
-static ALWAYS_INLINE uint32_t port_clocks(struct sm *sm, const struct access *a, uint32_t bytes) {
-    const struct config *cfg = sm->m->cfg;
+static ALWAYS_INLINE uint32_t port_clocks(const struct config *cfg, const struct access *a,
+                                          uint32_t bytes, uint32_t lanes) {
     if (!cfg->store_bytes) return cfg->issue_global;
-    if (a->kind == ACCESS_STORE && cfg->store_least) return store_clocks(sm, bytes);
-    const bool data = a->kind == ACCESS_STORE || a->kind == ACCESS_ATOM;
-    const uint32_t clocks = data ? bytes / cfg->store_bytes : 0;
+    const bool atomic = a->kind == ACCESS_ATOM;
+    uint32_t clocks = a->kind == ACCESS_STORE || atomic ? bytes / cfg->store_bytes : 0;
+    if (clocks && cfg->store_mask && (atomic || bits_count(lanes) * a->width < bytes)) clocks++;
     return clocks > cfg->issue_global ? clocks : cfg->issue_global;
 }
 
@@ -155,7 +143,7 @@ void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes,
                  uint64_t at) {
     assert(sm->port->out_count < sm->port->out_capacity);
     if (sm->port_free > at) at = sm->port_free;
-    sm->port_free = at + port_clocks(sm, a, bytes);
+    sm->port_free = at + port_clocks(sm->m->cfg, a, bytes, lanes);
     if (a->buffer) prefetch(a->buffer, addr, bytes);
     sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at,
                                                            .access = a,

@@ -110,11 +110,10 @@ struct sm {
     struct warp warps[MAX_WARPS];
     struct pipe pipe; /* of memory accesses, if the machine has queues in front of it */
     struct port *port;
-    struct reply *replies; /* in order, from reply_first to reply_end */
-    uint64_t port_free;    /* packets leave in order */
+    struct reply *replies;      /* in order, from reply_first to reply_end */
+    uint64_t port_free;         /* packets leave in order */
     uint16_t tenant[MAX_WARPS]; /* how many have left the slots with accesses on their way */
-    uint32_t late;         /* accesses of blocks that have ended */
-    uint32_t port_left;    /* hundredths of a clock that stores still hold the port */
+    uint32_t late;              /* accesses of blocks that have ended */
     uint32_t seq;
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;

@@ -121,7 +121,7 @@ _MEMORY: dict[str, Value] = {
     "credits": (1024, "EST"),  # no limit was seen, and some 600 in flight
     "coalesce_rule": (90, "HOPPER"),  # a line a clock, of which sectors of 32 bytes come
     "store_bytes": (32, "HOPPER"),
-    "store_least": (240, "HOPPER"),  # l1_phases.csv: 77 clk for 32 words in lines of their own
+    "store_mask": (1, "HOPPER"),  # scattered.csv: 2, 3 and 5 clk for one, two and four sectors in part, 4 for a line
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB
@@ -170,6 +170,8 @@ _MEMORY: dict[str, Value] = {
     # atomics.csv: by all SMs, one word takes 45.1 clk of theirs for 32 lanes (sums of floats 108), two lines with four
     # words in each sector 11.6; a line per lane, four of which a slice has then, 5.8.
     "atom_unit": (122, "HOPPER; DER"),
+    # scattered.csv: 2 clk for each of 524,288 sectors; of 105 for each slice (atomics.csv) they take the time above.
+    "atom_sector": (78, "HOPPER; DER"),
     "atom_interval": (1, "HOPPER"),
     "atom_float": (3, "HOPPER; DER"),
     "l2_slices": (2, "HOPPER"),

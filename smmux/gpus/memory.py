@@ -25,6 +25,7 @@ _PORTS: dict[str, Value] = {
     "dram_pseudo": (0, "NA"),
     "atom_float": (0, "MODEL"),
     "atom_unit": (0, "MODEL"),
+    "atom_sector": (0, "MODEL"),
     "partition_pairs": (0, "NA"),
     "l2_sides": (1, "MODEL"),
     "side_mask": (0, "NA"),

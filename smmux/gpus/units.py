@@ -38,7 +38,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "drain_data": (0, "NA"),
     "store_bytes": (0, "MODEL"),
     "exit_posted": (0, "MODEL"),
-    "store_least": (0, "MODEL"),
+    "store_mask": (0, "MODEL"),
     "gpc_tpcs": (0, "MODEL"),
     "gpc_sides": (0, "NA"),
 }
