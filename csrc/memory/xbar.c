@@ -133,6 +133,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads
         .sides = cfg->l2_sides,
         .side_latency = cfg->side_latency,
         .side_mask = cfg->side_mask,
+        .request_pairs = cfg->request_pairs,
         .slices_shift = bits_lowest(cfg->l2_slices),
         .ahead_interval = cfg->preload_interval,
         .sent = true, /* TPCs may send before the first pass */
@@ -325,6 +326,15 @@ static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
     return node;
 }
 
+/* How long a request holds the port where two small ones leave in a clock: the first one of them
+ * not at all. */
+static uint32_t pair_clocks(struct xbar_tpc *tpc, const struct request *r, uint64_t start) {
+    if (access_carries_data(r->kind) && r->bytes > 32) return r->flits;
+    const bool second = tpc->pair == start + 1;
+    tpc->pair = second ? 0 : start + 1;
+    return second;
+}
+
 /* Let a packet leave the request port; false: its slice has no room yet. */
 static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     uint32_t in_slice;
@@ -334,7 +344,7 @@ static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     const uint32_t node = take_node(x, tpc, p, in_slice);
     struct request *r = &x->pool[node];
     const uint64_t start = leave_port(x, tpc, p->cycle, from);
-    tpc->request_free = start + r->flits;
+    tpc->request_free = start + (x->request_pairs ? pair_clocks(tpc, r, start) : r->flits);
     r->tick = start + x->latency + xbar_detour(x, r->tpc, slice);
     put(&tpc->sent, marks_of(&x->to_slice, tpc->sent.side, slice) + r->tpc, slice, x->pool, node);
     return true;

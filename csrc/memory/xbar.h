@@ -111,12 +111,13 @@ struct xbar_tpc {
     struct room *room;      /* per slice */
     uint32_t side;          /* in which half of the chip it lies */
     uint64_t *freed;        /* per slice and place: the cycle of the last reply from there */
-    uint64_t request_free;
-    uint64_t reply_free;       /* in PORT_PARTS of a tick */
-    uint64_t blocked;          /* clocks for which a full slice has held up the request port */
-    uint64_t held;             /* earliest packet that an SM or the port holds for a later window */
-    uint64_t earliest;         /* tick of the first reply not yet handed over */
-    uint32_t in_flight;        /* packets sent and not yet answered */
+    uint64_t request_free,
+        pair;            /* the tick of a small request that lets a second one with it, and 1 */
+    uint64_t reply_free; /* in PORT_PARTS of a tick */
+    uint64_t blocked;    /* clocks for which a full slice has held up the request port */
+    uint64_t held;       /* earliest packet that an SM or the port holds for a later window */
+    uint64_t earliest;   /* tick of the first reply not yet handed over */
+    uint32_t in_flight;  /* packets sent and not yet answered */
     uint32_t free, fresh, end; /* free nodes: a list, and those never used */
 };
 
@@ -133,6 +134,7 @@ struct xbar {
     uint32_t
         reply_cost; /* PORT_PARTS of a tick for a sector of 32 bytes at a reply port; 0: flits */
     uint32_t sms, tpcs, slices, sms_per_tpc;
+    uint32_t request_pairs;       /* of small ones leave a TPC in a clock */
     uint32_t sides, side_latency; /* halves of the chip, ticks between them */
     uint32_t side_mask;           /* address bits whose parity is the half's number */
     uint32_t slices_shift;        /* slices of a partition */

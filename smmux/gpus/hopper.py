@@ -160,6 +160,7 @@ _MEMORY: dict[str, Value] = {
     # 64.5 bytes in each clock of the SMs: one SM alone takes 68, a GPC of eight or nine TPCs 541.
     "reply_bytes": (74_700, "HOPPER; FIT"),
     "write_bytes": (32, "HOPPER; DER"),  # 2,110 B/clk of the SMs' clock over 80 slices are 30.5 here
+    "request_pairs": (1, "HOPPER"),  # scattered.csv: both SMs of a TPC send a load a clock
     "port_room": (0, "EST"),
     "partitions": (40, "HOPPER"),
     "partition_bytes": (512, "HOPPER"),  # l2_slices.npz

@@ -24,6 +24,7 @@ _PORTS: dict[str, Value] = {
     "dram_bank_hash": (1, "PAT-BANK; ENVY; EST"),  # that banks are permuted is documented, the function is not
     "dram_pseudo": (0, "NA"),
     "atom_float": (0, "MODEL"),
+    "request_pairs": (0, "MODEL"),
     "atom_unit": (0, "MODEL"),
     "atom_sector": (0, "MODEL"),
     "partition_pairs": (0, "NA"),
