@@ -122,7 +122,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("intervals", "S2R.TID, 1 partition"): "special registers are read by one unit of the whole SM, here by lanes",
     ("intervals", "S2R.TID, 4 partitions"): "special registers are read by one unit of the whole SM, here by lanes",
     ("intervals", "SHFL.BFLY, 1 partition"): "shuffles take no queue",
-    ("intervals", ""): "sub-cores do not come to the banks in turn, so that some end before the others",
+    ("intervals", ""): "a queue of the sub-core drains with its own rhythm, which was fitted to bursts",
     ("counted_chains", "ATOMS.EXCH"): "all atomics but compare-and-swap take as long as an addition",
     ("release", "ATOMS.ADD, result"): "an addition whose result is used takes three clocks more than in a chain",
     ("branches", "bssy and bsync"): "the pair costs two clocks more here, which nobody has explained",
@@ -136,7 +136,7 @@ REASONS: dict[tuple[str, str], str] = {
         "code_ladder",
         "",
     ): "jumps: the machine has no level of 4 kB in front, and its lines ahead are asked for at jumps, too",
-    ("atomics", ""): "one rule for all atomics: a time for each and one for each lane; what the SM adds was not fitted",
+    ("atomics", ""): "one rule for all atomics; in a short run slices are not in step yet, and a fence hides some",
     ("barriers", ""): "a lone barrier is left a clock late",
 }
 """By probe and case, or for all cases of a probe: why the machine is more than a tenth off. What is said of halves,
