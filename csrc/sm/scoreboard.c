@@ -158,7 +158,7 @@ void scoreboard_check(const struct sm *sm) {
     }
     assert(!(sm->starved & ~sm->claiming));
     for (uint32_t w = 0; w < sm->m->cfg->max_warps_sm; w++) check_warp(sm, w);
-    check_credits(sm, check_blocks(sm));
+    check_credits(sm, check_blocks(sm) + sm->late);
     check_events(sm);
     port_check(sm->port);
 }
