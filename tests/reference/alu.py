@@ -219,8 +219,12 @@ def atomic(name: str, old: int, a: int, b: int) -> int:
             "ADD_BF16X2": lambda: bfloat_sum(x, y),
             "CAST": lambda: np.where(x == y, z, x),
             "ADD_F32X2": lambda: ALU["add.f32"](x, y, z),  # each of the two words
+            "EXCH128": lambda: y,
+            "CAS128": lambda: np.where(x == y, z, x),  # of four words that are alike
         }
-        return int(table[name]()[0])
+        vectors = {"ADD_F16X": "ADD_F16X2", "ADD_BF16X": "ADD_BF16X2", "ADD_F32X4": "ADD_FTZ_F32"}
+        word = next((of for head, of in vectors.items() if name.startswith(head)), name)
+        return int(table[word]()[0])
 
 
 def wide_atomic(name: str, old: int, a: int, b: int) -> int:
