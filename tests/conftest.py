@@ -19,7 +19,15 @@ os.environ.setdefault("SMMUX_CACHE", "0")  # tests see what the compiler makes n
 CHECKOUT = (Path(__file__).parents[1] / "csrc").is_dir()
 PRELOAD = [f"preload/test_{name}.py" for name in ("classes", "simulated", "tile")]  # programs of the experiments
 PACKAGE = [f"package/test_{name}.py" for name in ("readme", "site", "source_rules")]
-VECTORS = ("float_vectors", "integer_modes", "integer_vectors", "matrices", "uniform_twins", "warp_vectors")
+VECTORS = (
+    "float_vectors",
+    "integer_modes",
+    "integer_vectors",
+    "l1_phases",
+    "matrices",
+    "uniform_twins",
+    "warp_vectors",
+)
 SASS = [f"sass/test_{name}.py" for name in VECTORS]  # against what a card made, which the experiments recorded
 collect_ignore = [] if CHECKOUT else ["experiments", "notebooks", *PRELOAD, *PACKAGE, *SASS]
 
