@@ -290,6 +290,8 @@ Suites are halves by a rule that was fixed before anything was measured. Open: {
 half nobody has seen more than the sum, and not before the machine was frozen. Nothing of the machine is fitted to a
 kernel of either half.
 
+![simulated beside measured cycles, by stratum](figures/modern.png)
+
 Errors are relative to the card; "bias" is their mean with sign, "correlation" that of the logarithms.
 """
 
