@@ -259,6 +259,7 @@ static void advance(struct sm *sm, uint64_t end, bool replaced) {
     take_replies(sm);
     while (sm->fault.code == OK) {
         const uint64_t t = issue(sm), event = sm_event(sm);
+        if (sm->fault.code != OK) break;
         if (event < sm->reach && event <= t) {
             event_due(sm, event);
         } else if (t >= sm->reach) {

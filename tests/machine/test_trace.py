@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import benchmarks, cuda, float32, gpus, smm
+from smmux import KernelZeroDivisionError, benchmarks, cuda, float32, gpus, smm
 from smmux.__main__ import main
 from smmux.results.result import Result
 from smmux.trace import KINDS, SAMPLE, Trace
@@ -308,3 +308,18 @@ def test_flat_memory_has_no_channels() -> None:
     result = staged.simulate(4, 64, (np.zeros(100, np.float32), np.zeros(256, np.float32)), gpu=flat, trace=True)
     assert len(trace_of(result).channels) == 0
     assert trace_of(result).kinds()["block_end"] == 4
+
+
+@cuda.jit
+def divides_late(out, rounds, zero):
+    total = 0
+    for i in range(rounds):
+        total += i ^ rounds
+    out[cuda.threadIdx.x] = total // zero
+
+
+def test_a_fault_ends_a_traced_run_wherever_in_an_interval_it_happens():
+    """The fault is the last that its SM does; the schedulers' next choice may lie behind the interval."""
+    for rounds in range(0, 60, 3):
+        with pytest.raises(KernelZeroDivisionError):
+            divides_late.simulate(1, 32, (np.zeros(32, np.int32), rounds, 0), gpu="GTX285", trace=True)
