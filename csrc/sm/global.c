@@ -403,7 +403,7 @@ NOINLINE static void answer_late(struct sm *sm, struct access *a, uint64_t t) {
 
 void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
-    if (a->tenant != sm->tenant[a->warp]) {
+    if (sm->late && a->tenant != sm->tenant[a->warp]) {
         answer_late(sm, a, t);
         return;
     }

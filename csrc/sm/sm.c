@@ -112,6 +112,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
     if (m->dynamic) smm_reserve(&sm->smm, m->program->meta.dynamic_bytes);
     subcores_start(sm);
+    sm->issue = issue_of(sm);
     return smcache_init(sm);
 }
 
@@ -251,14 +252,13 @@ uint64_t sm_next(const struct sm *sm) {
 }
 
 static void advance(struct sm *sm, uint64_t end, bool replaced) {
-    issue_slots *const issue = issue_of(sm);
     sm->reach = end;
     sm->replaced = replaced;
     if (sm->finished_count) block_await_next(sm, sm->finished[0]);
     if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;
     take_replies(sm);
-    while (sm->fault.code == OK) {
-        const uint64_t t = issue(sm), event = sm_event(sm);
+    for (;;) {
+        const uint64_t t = sm->issue(sm), event = sm_event(sm);
         if (sm->fault.code != OK) break;
         if (event < sm->reach && event <= t) {
             event_due(sm, event);

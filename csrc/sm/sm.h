@@ -102,6 +102,7 @@ struct sm {
     uint8_t subcore_of[MAX_WARPS];
     const struct machine *m;
     const struct scheduler_policy *policy; /* scheduler.h */
+    uint64_t (*issue)(struct sm *sm);      /* issue.h: the one for this machine and program */
     struct counters count;
     struct pc_counters *pc_count;            /* per instruction, NULL if not wanted */
     struct check *check;                     /* NULL if not wanted */
