@@ -25,10 +25,15 @@ from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
 
 HALVES = ("open", "sealed", "both")
+CARDS = {"h100": "H100", "h200": "H200"}
+"""The machine of each card that was measured."""
 FROZEN = False
 """Whether the machine is frozen, so that errors of the sealed half may be seen one by one."""
-BARS = {"mean": 0.13, "90th percentile": 0.30, "correlation": 0.985}
-"""Mean absolute error and 90th percentile at most, and correlation of the logarithms at least."""
+BARS = {
+    "h100": {"mean": 0.13, "90th percentile": 0.30, "correlation": 0.985},
+    "h200": {"mean": 0.15},
+}
+"""By card: mean absolute error and 90th percentile at most, and correlation of the logarithms at least."""
 OTHERS = (
     ("Accel-Sim 1, QV100", "traces", 0.15, None, None, 1.00, "80 workloads; Khairy et al., ISCA 2020"),
     ("Accel-Sim 1, RTX A6000", "traces", 0.3403, 0.8931, 5.13, 0.97, "128 benchmarks; Huerta et al., MICRO 2025"),
@@ -40,9 +45,9 @@ OTHERS = (
 """What others publish: simulator and card, input, mean absolute error, 90th percentile, worst, correlation, on what."""
 
 
-def machines(gpu: Gpu | str | None = None) -> list[Gpu]:
+def machines(gpu: Gpu | str | None = None, card: str = "h100") -> list[Gpu]:
     """What is simulated."""
-    return [gpus.get(gpu or gpus.COMPILED)]
+    return [gpus.get(gpu or CARDS[card])]
 
 
 def chosen(half: str, largest: str) -> list[tuple[str, str]]:
@@ -64,7 +69,7 @@ def run(
 ) -> list[Record]:
     """Simulate what the card measured; a record per launch of the open half, and one for all of the sealed half. A
     quick run has the small launches."""
-    (machine,) = machines(gpu)
+    (machine,) = machines(gpu, card)
     known = measured(card)
     longest_first = sorted(chosen(half, SIZES[0] if quick else largest), key=lambda of: -known[of].instructions)
     points = [
@@ -75,7 +80,8 @@ def run(
     records.sort(key=lambda record: (list(WORKLOADS).index(record["kernel"]), SIZES.index(record["size"])))
     shown = [record for record in records if FROZEN or record["half"] == "open"]
     hidden = [record for record in records if not FROZEN and record["half"] == "sealed"]
-    return shown + ([{"half": "sealed", "kernel": "all of the sealed half", **errors(hidden)}] if hidden else [])
+    sealed = [{"half": "sealed", "kernel": "all of the sealed half", **errors(hidden)}] if hidden else []
+    return [record | {"card": card} for record in shown + sealed]
 
 
 def beside(record: Record, card: str = "h100") -> Record:
@@ -103,6 +109,11 @@ def errors(records: Sequence[Record]) -> Record:
         "bias": float(off.mean()),
         "correlation": float(np.corrcoef(ours, theirs)[0, 1]) if len(records) > 2 else None,
     }  # fmt: skip
+
+
+def card_of(records: Sequence[Record]) -> str:
+    """The card that launches were measured on."""
+    return str(records[0]["card"]) if records else "h100"
 
 
 def launches(records: Sequence[Record]) -> list[Record]:
@@ -133,7 +144,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     for name, of in summary(records).items():
         if name in ("all", "sealed") and of["correlation"] is not None:
             half = "open half" if name == "all" else "sealed half"
-            for what, bar in BARS.items():
+            for what, bar in BARS[card_of(records)].items():
                 right = of[what] >= bar if what == "correlation" else of[what] <= bar
                 text = f"{what} of {'the logarithms' if what == 'correlation' else 'the absolute errors'}, {half}"
                 verdicts.append(Verdict(f"{half}, {what}:", text, bar, of[what], bool(right)))
@@ -180,7 +191,8 @@ def caption(records: Sequence[Record]) -> str:
         return "Nothing of the open half was simulated."
     correlation = "" if of["correlation"] is None else f", correlation of logarithms {of['correlation']:.4f}"
     return (
-        f"Cycles of {of['launches']} launches of the open half, simulated beside measured on an H100: mean absolute "
+        f"Cycles of {of['launches']} launches of the open half, simulated beside measured on an "
+        f"{CARDS[card_of(records)]}: mean absolute "
         f"error {_percent(of['mean'])}, median {_percent(of['median'])}, "
         f"90th percentile {_percent(of['90th percentile'])}, "
         f"worst {_percent(of['worst'])}{correlation}."
@@ -245,14 +257,16 @@ def plot_errors(records: Sequence[Record], ax: Any) -> Any:
 
 def page(records: Sequence[Record]) -> str:
     """The page of the documentation."""
-    about = provenance()
+    card = card_of(records)
+    about = provenance(card)
     halves: dict[bool, list[str]] = {True: [], False: []}
     for suite in SUITES:
         halves[is_open(suite)].append(suite)
     lines = [
         PAGE_HEAD.format(
-            kernels=len(WORKLOADS), launches=len(measured()), card=about["card"], date=about["date"],
+            kernels=len(WORKLOADS), launches=len(measured(card)), card=about["card"], date=about["date"],
             driver=about["nvidia_smi"]["driver_version"], open=", ".join(halves[True]), sealed=", ".join(halves[False]),
+            options="" if card == "h100" else f" --card {card}", name=PAGES[card], again=AGAIN.get(card, ""),
         ),
         f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|",
     ]  # fmt: skip
@@ -273,18 +287,23 @@ def page(records: Sequence[Record]) -> str:
     return "\n".join(lines) + "\n"
 
 
+PAGES = {"h100": "modern", "h200": "modern_h200"}
+"""The page of each card, and its picture."""
+AGAIN = {
+    "h100": " A second measurement differs by 1.6 % in the mean, and by 3 % or more in a\ntenth of the launches.",
+}
+"""How far measurements of a card differ from each other."""
 PAGE_HEAD = """\
 # A machine of today beside a card
 
-Made by `python -m experiments.modern --page docs/modern.md`.
+Made by `python -m experiments.modern{options} --page docs/{name}.md`.
 
 {kernels} kernels in CUDA C++ and Python ([experiments/suites](../experiments/suites)) with data and checked results ran
 at three sizes on an {card} ({date}, driver {driver}), {launches} launches, and the code that ran is simulated, at the
 clock of the card. Cycles are `sm__cycles_elapsed.max` of the profiler, the median of three: from launch to end, the
 launch's own floor included, with caches flushed before. The profiler left the clocks alone (1980 MHz, under
 heavy kernels less), since on a card that is shared they are not ours to set; another clock is an option of
-`experiments/hardware/measure_suites.py`. A second measurement differs by 1.6 % in the mean, and by 3 % or more in a
-tenth of the launches.
+`experiments/hardware/measure_suites.py`.{again}
 
 Suites are halves by a rule that was fixed before anything was measured. Open: {open}. Sealed: {sealed}. Of the sealed
 half nobody has seen more than the sum, and not before the machine was frozen. Nothing of the machine is fitted to a
@@ -292,15 +311,15 @@ kernel of either half. Kernels of the open half have shown where to look, and th
 number that microbenchmarks leave open, the sectors that a slice's unit of atomics has had lately, they ruled out the
 first choice.
 
-![simulated beside measured cycles, by stratum](modern.png)
+![simulated beside measured cycles, by stratum]({name}.png)
 
 Errors are relative to the card; "bias" is their mean with sign, "correlation" that of the logarithms.
 """
 
 
-def sizes(quick: bool = False, half: str = "open", largest: str = SIZES[-1]) -> Mapping[str, Any]:
+def sizes(quick: bool = False, half: str = "open", largest: str = SIZES[-1], card: str = "h100") -> Mapping[str, Any]:
     """Which launches are simulated."""
-    return {"half": half, "largest": SIZES[0] if quick else largest}
+    return {"half": half, "largest": SIZES[0] if quick else largest, "card": card}
 
 
 EXPERIMENT = Experiment.of(
@@ -308,7 +327,8 @@ EXPERIMENT = Experiment.of(
     plots=[plot, plot_errors],
     page=page,
     arguments={
-        "gpu": {"type": name_of_machine, "default": None, "metavar": "NAME", "help": f"machine ({gpus.COMPILED})"},
+        "card": {"choices": tuple(CARDS), "default": "h100", "help": "that was measured (%(default)s)"},
+        "gpu": {"type": name_of_machine, "default": None, "metavar": "NAME", "help": "machine (the card's)"},
         "half": {"choices": HALVES, "default": "open", "help": "of the suites; sealed ones in sum (%(default)s)"},
         "largest": {"choices": SIZES, "default": SIZES[-1], "help": "size of the launches (%(default)s)"},
     },

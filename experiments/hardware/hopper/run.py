@@ -30,6 +30,7 @@ from . import (
     probe_grid,
     probe_issue,
     probe_latency,
+    probe_loaded,
     probe_memory,
     probe_pipe,
     probe_scatter,
@@ -40,6 +41,7 @@ from .cuda_driver import Card
 
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
+    probe_loaded,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
