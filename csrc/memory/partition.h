@@ -35,9 +35,9 @@
  * atomics in flight on a slice should rarely meet by chance, and its state should fit a few lines
  * of the host's cache. A histogram of 2^15 values takes as long with 4096 locks where it has 1024
  * counters, on all machines; with 65536, 5 % less on GT200 and as long elsewhere. */
-#define ATOM_LOCKS      64u
-#define ATOM_RECENT     256u
-#define ATOM_LOCK_SHIFT 5 /* 32-byte sectors [ATOM-STR] */
+#define ATOM_LOCKS       64u
+#define ATOM_RECENT_BITS 5
+#define ATOM_LOCK_SHIFT  5 /* 32-byte sectors [ATOM-STR] */
 
 /* What a partition counts beside its L2 and DRAM. */
 struct partition_stats {
@@ -60,9 +60,9 @@ struct slice {
     bool blocked;               /* until the next completion */
     struct l2 l2;
     uint32_t *echo; /* by pending miss: what the slice of the other half waits for, 0: nothing */
-    uint32_t atom_left;            /* hundredths of a clock that atomics still hold the pipeline */
-    uint32_t recent[ATOM_RECENT];  /* sectors with atomics, and 1 */
-    uint64_t unlocked[ATOM_LOCKS]; /* when the last atomic there is done */
+    uint32_t atom_left; /* hundredths of a clock that atomics still hold the pipeline */
+    uint32_t recent[1u << ATOM_RECENT_BITS]; /* sectors with atomics, and 1 */
+    uint64_t unlocked[ATOM_LOCKS];           /* when the last atomic there is done */
 };
 
 /* What comes from the other half of the chip, and when. */

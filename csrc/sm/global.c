@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "kernel/sass.h"
+#include "memory/atomics.h"
 #include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/obey.h"
@@ -132,9 +133,9 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
 static ALWAYS_INLINE uint32_t port_clocks(const struct config *cfg, const struct access *a,
                                           uint32_t bytes, uint32_t lanes) {
     if (!cfg->store_bytes) return cfg->issue_global;
-    const bool atomic = a->kind == ACCESS_ATOM;
-    uint32_t clocks = a->kind == ACCESS_STORE || atomic ? bytes / cfg->store_bytes : 0;
-    if (clocks && cfg->store_mask && (atomic || bits_count(lanes) * a->width < bytes)) clocks++;
+    uint32_t clocks = access_carries_data(a->kind) ? bytes / cfg->store_bytes : 0;
+    if (a->kind == ACCESS_ATOM && cfg->store_mask) clocks = atomics_flits(a, lanes);
+    else if (clocks && cfg->store_mask && bits_count(lanes) * a->width < bytes) clocks++;
     return clocks > cfg->issue_global ? clocks : cfg->issue_global;
 }
 

@@ -40,23 +40,26 @@ def test_the_halves_are_those_that_were_fixed_before_anything_was_measured() -> 
         assert set(STRATA) - there <= {"tiny"}  # there is one suite of them
 
 
+@pytest.mark.parametrize("card", modern.CARDS)
 @pytest.mark.parametrize("kind, repeats", [("cycles", 3), ("counters", 1)])
-def test_each_launch_was_measured(kind: str, repeats: int) -> None:
-    with (FOLDER / f"suites_h100_{kind}.csv").open(newline="") as file:
+def test_each_launch_was_measured(kind: str, repeats: int, card: str) -> None:
+    with (FOLDER / f"suites_{card}_{kind}.csv").open(newline="") as file:
         rows = [(f"{row['suite']}.{row['kernel']}", row["size"], int(row["repeat"])) for row in csv.DictReader(file)]
     assert sorted(rows) == sorted((name, size, n) for name in WORKLOADS for size in SIZES for n in range(repeats))
 
 
-def test_the_code_is_that_which_ran_and_gave_right_results() -> None:
-    about = provenance()
+@pytest.mark.parametrize("card", modern.CARDS)
+def test_the_code_is_that_which_ran_and_gave_right_results(card: str) -> None:
+    about = provenance(card)
     files = sorted((FOLDER / "suites").glob("*.cubin"))
     assert {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} == about["code"]
     assert about["wrong"] == {}
     assert about["attributes"]["multiprocessors"] == 132
 
 
-def test_repeats_agree_and_clocks_are_those_of_the_card() -> None:
-    for row in measured().values():
+@pytest.mark.parametrize("card", modern.CARDS)
+def test_repeats_agree_and_clocks_are_those_of_the_card(card: str) -> None:
+    for row in measured(card).values():
         assert row.lowest <= row.cycles <= row.highest < 1.4 * row.lowest
         assert 1_500 < row.mhz <= suite_runs.NOMINAL_MHZ
 

@@ -114,14 +114,16 @@ def not_a_number(name: str, words: Words) -> Words:
     return np.where(ones, -1, 0).astype(f"i{piece.itemsize}").view(np.uint32).reshape(words.shape)
 
 
-def run(form: str, opcode: str, memory: Words, a: Words, b: Words, place: str) -> tuple[Words, Words]:
+def run(
+    form: str, opcode: str, memory: Words, a: Words, b: Words, place: str, result: str = "R24"
+) -> tuple[Words, Words]:
     """Do it once a lane: what each got back, (lanes, words), and what is in memory then. place: the number of a lane's
-    element, a register."""
+    element, a register. result: where the old value goes."""
     count = a.shape[1]
     cas, size = "CAS" in form, 4 * count
     near = opcode == "ATOMS"
     text = f"{opcode}{'' if near else '.E'}.{form}{'' if near else '.STRONG.GPU'} "
-    text += {"ATOMS": "R24, [R30]", "RED": "[R28.64]", "REDG": "[R28.64]"}.get(opcode, "PT, R24, [R28.64]")
+    text += {"ATOMS": "R24, [R30]", "RED": "[R28.64]", "REDG": "[R28.64]"}.get(opcode, f"PT, {result}, [R28.64]")
     text += "" if "POPC" in form else ", R12, R16" if cas else ", R12"
     code = [f"IMAD.WIDE.U32 R28, {place}, {size:#x}, R214", f"IMAD R30, R217, {size:#x}, RZ"]
     wide = {1: "", 2: ".64", 4: ".128"}[count]
@@ -176,6 +178,18 @@ def test_lanes_of_one_address_follow_one_another(form: str) -> None:
         value = expected_of(name, value, x, y)
     np.testing.assert_array_equal(got, words_of(seen, words))
     np.testing.assert_array_equal(after, words_of([value], words))
+
+
+@pytest.mark.parametrize("form", ["ADD", "ADD.64", "EXCH.128", "ADD.F32.FTZ.RN", "MAX.S32", "CAS.64"])
+def test_a_result_that_is_dropped_goes_nowhere(form: str) -> None:
+    rng = np.random.default_rng(8)
+    words = words_in(FORMS[form][0])
+    old, a, b = (rng.integers(0, 1 << 30, (LANES, words), np.uint32) for _ in range(3))
+    kept, dropped = ((old.copy(), result) for result in ("R24", "RZ"))
+    run(form, "ATOMG", kept[0], a, b, "R216", kept[1])
+    got, _ = run(form, "ATOMG", dropped[0], a, b, "R216", dropped[1])
+    np.testing.assert_array_equal(dropped[0], kept[0])
+    assert not got.any()
 
 
 def test_a_wide_swap_that_returns_nothing_is_refused() -> None:

@@ -109,6 +109,16 @@ def test_a_load_drops_its_counter_when_it_is_back() -> None:
     assert (values == 8).all()
 
 
+def test_an_atomic_whose_result_is_dropped_is_answered_all_the_same() -> None:
+    """As long as one whose result is kept; a reduction is not waited for."""
+    kept, dropped = (
+        spent([bits(f"ATOMG.E.ADD.STRONG.GPU PT, {to}, [R158.64], R8", 2, wr=0), bits("NOP", 1, wait=1)])
+        for to in ("R20", "RZ")
+    )
+    assert kept == dropped > 400
+    assert spent([bits("RED.E.ADD.STRONG.GPU [R158.64], R8", 2, rd=0), bits("NOP", 1, wait=1)]) < 40
+
+
 def test_a_counter_holds_up_to_63_loads() -> None:
     """Of more loads than a counter counts the warp waits, and goes on."""
     body = [bits(f"LDG.E R{20 + i + 2 * (i >= 80)}, [R158.64]", 1, wr=0) for i in range(120)]

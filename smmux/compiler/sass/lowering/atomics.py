@@ -38,6 +38,8 @@ ATOMICS = {
     "RED": ("atom.global", GENERIC),
 }
 """Of each opcode the operation of ops.def, and the space of its address. RED serves all spaces up to sm_86."""
+ANSWERED = ("ATOMG", "ATOM")
+"""Opcodes to which global memory answers even if nobody wants the old value (atomic_lanes.csv)."""
 
 
 def lower_atomic(rows: Rows, i: Instruction) -> None:
@@ -52,13 +54,15 @@ def lower_atomic(rows: Rows, i: Instruction) -> None:
     for operand in before:
         if operand.kind == "R":
             fields["d"] = rows.register(operand)
+            if fields["d"] == OPERAND_NONE and i.opcode in ANSWERED:
+                fields["d"] = rows.dropped
             if words == 2 and fields["d"] != OPERAND_NONE:
                 fields["dh"] = fields["d"] + 1
     for letter, operand in zip("bc", data, strict=False):
         fields[letter] = rows.source(operand, words)
         if words == 2:
             fields[letter + "h"] = fields[letter] + 1
-    if name == "CAS128" and fields.get("d", OPERAND_NONE) == OPERAND_NONE:
+    if name == "CAS128" and before[-1].kind == "R" and rows.register(before[-1]) == OPERAND_NONE:
         raise Refused("it is not simulated without a register for the old value")
     if not data:
         fields["b"] = rows.immediate(1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from smmux import _core
 from smmux.compiler.instruction import PT, RZ, Instruction, Operand
 from smmux.compiler.program import DATA_FIELDS, OPERAND_NONE, OPERAND_UNIFORM, SIGNED
-from smmux.compiler.sass.lowering.rows import SPARE, Refused, Rows
+from smmux.compiler.sass.lowering.rows import Refused, Rows
 
 __all__ = ["ACCESSES", "GENERIC", "HINTS", "address_fields", "address_of", "lower_access"]
 
@@ -42,7 +42,7 @@ def _destination(rows: Rows, operand: Operand, width: int) -> dict[str, int]:
     """The registers of what a load reads; if it is dropped, registers that nobody reads."""
     first = rows.register(operand)
     if first == OPERAND_NONE:
-        first = rows.layout.registers + rows.layout.uniforms - SPARE
+        first = rows.dropped
     return {name: first + k for k, name in enumerate(DATA_FIELDS[: max(1, width // 4)])}
 
 

@@ -78,6 +78,11 @@ class Rows:
             raise Refused(f"{operand.text} stands where a register is expected")
         return OPERAND_NONE if operand.number == RZ else operand.number
 
+    @property
+    def dropped(self) -> int:
+        """The first of the registers that take what is answered and that nobody reads."""
+        return self.layout.registers + self.layout.uniforms - SPARE
+
     def source(self, operand: Operand, words: int = 1, bits: int | None = None) -> int:
         """The operand of a value of so many words. bits: of an immediate, where its text does not give them."""
         if operand.kind in ("R", "UR"):
