@@ -66,7 +66,8 @@ uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct
     while (lanes) {
         const uint32_t sector = r->access->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT;
         const uint32_t inside = in_first_sector(r->access, lanes);
-        *(note_sector(s, sector) ? &known : &fresh) += contention(r->access, inside);
+        const bool again = note_sector(s, sector) || r->access->dst[0] == OPERAND_NONE;
+        *(again ? &known : &fresh) += contention(r->access, inside);
         lanes &= ~inside;
     }
     s->atom_left += p->atom_unit * known + (p->atom_unit + p->atom_sector) * fresh;

@@ -34,6 +34,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .atom_unit = cfg->atom_unit,
         .atom_sector = cfg->atom_sector,
         .store_mask = cfg->store_mask,
+        .write_queue = cfg->l2_write_queue,
         .burst_shift = bits_lowest(cfg->dram_burst_bytes),
         .write_shift = bits_lowest(cfg->write_bytes),
         .cached = cfg->l2_bytes != 0,
@@ -90,6 +91,11 @@ static uint32_t input_clocks(const struct partition *p, const struct request *r)
     return data > r->flits ? data : r->flits;
 }
 
+/* The L2 of a slice writes for so many clocks, behind what it has to write already. */
+static void write_data(struct slice *s, uint64_t tick, uint32_t clocks) {
+    s->written = (tick > s->written ? tick : s->written) + clocks;
+}
+
 /* Let the slice take its first preload next, if that can leave the ROP no later than the request
  * that would be next. */
 NOINLINE static void look_ahead(const struct partition *p, struct slice *s) {
@@ -114,6 +120,8 @@ static void slice_look(const struct partition *p, struct slice *s, uint64_t arri
         uint64_t start = arrived > s->in_free ? arrived : s->in_free;
         s->due = start + input_clocks(p, r) + p->rop_latency;
         if (s->due < s->free) s->due = s->free;
+        if (access_carries_data(r->kind) && s->due + p->write_queue < s->written)
+            s->due = s->written - p->write_queue;
     }
     if (p->preloads) look_ahead(p, s);
 }
@@ -326,6 +334,7 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     }
     streams_set(s->requests, s->tpc, x->pool, next);
     s->in_free = (arrived > s->in_free ? arrived : s->in_free) + input_clocks(p, r);
+    if (p->write_queue && access_carries_data(r->kind)) write_data(s, tick, input_clocks(p, r));
     p->stats.request_flits += r->flits;
     s->free = tick + occupancy(p, s, r);
     const uint64_t done = atomic ? atomics_lock(p, s, r, tick) : tick;
@@ -386,6 +395,18 @@ NOINLINE static bool is_across(const struct partition *p, uint32_t tag) {
            xbar_home(p->xbar, addrmap_address(&p->xbar->map, number, line << l->cache.line_shift));
 }
 
+/* What DRAM sends to an L2 is written, where its line belongs, through the same port as data of
+ * stores are.
+ */
+NOINLINE static void take_in(struct partition *p, uint32_t tag, bool across, uint64_t tick,
+                             uint64_t arrivals) {
+    const uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1), sectors = tag & 0xffu;
+    struct slice *s = &p->slice[across ? n ^ 1 : n];
+    if (tag >> TAG_KIND_SHIFT != TAG_FILL) return;
+    write_data(s, tick, bits_count(sectors) << s->l2.cache.sector_shift >> p->write_shift);
+    if (s->due + p->write_queue < s->written) slice_look(p, s, arrivals);
+}
+
 static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t end,
                               const bool halves) {
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
@@ -408,7 +429,9 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
             tick = p->done;
             tag = dram_pop(&p->dram);
             look_done(p);
-            if (halves && is_across(p, tag)) {
+            const bool across = halves && is_across(p, tag);
+            if (p->write_queue) take_in(p, tag, across, tick, arrivals);
+            if (across) {
                 hop(p, tag, tick);
                 continue;
             }

@@ -59,7 +59,8 @@ struct slice {
     uint32_t tpc;               /* whose it is, see above */
     bool blocked;               /* until the next completion */
     struct l2 l2;
-    uint32_t *echo; /* by pending miss: what the slice of the other half waits for, 0: nothing */
+    uint32_t *echo;   /* by pending miss: what the slice of the other half waits for, 0: nothing */
+    uint64_t written; /* until when the L2 writes data of stores and of DRAM */
     uint32_t atom_left; /* hundredths of a clock that atomics still hold the pipeline */
     uint32_t recent[1u << ATOM_RECENT_BITS]; /* sectors with atomics, and 1 */
     uint64_t unlocked[ATOM_LOCKS];           /* when the last atomic there is done */
@@ -83,7 +84,7 @@ struct partition {
     uint32_t hop_first, hop_end, hop_mask;
     uint32_t sides, crossing; /* halves; ticks there and back */
     uint32_t slices, rop_latency, dram_latency, dram_return;
-    uint32_t atom_interval, atom_float, atom_unit, atom_sector, store_mask;
+    uint32_t atom_interval, atom_float, atom_unit, atom_sector, store_mask, write_queue;
     uint32_t burst_shift, write_shift;
     uint32_t events;     /* of the last run */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */

@@ -176,6 +176,10 @@ _MEMORY: dict[str, Value] = {
     "atom_interval": (1, "HOPPER"),
     "atom_float": (3, "HOPPER; DER"),
     "l2_slices": (2, "HOPPER"),
+    # cold_streams.csv: a copy from DRAM into the L2 moves 1,920 B/clk of the SMs both ways together, though DRAM gives
+    # 1,570 alone and the L2 takes 2,110 alone. The length is between none, with which l2_rates.csv's copies lose 10 %,
+    # and 256, with which nothing changes any more.
+    "l2_write_queue": (32, "HOPPER; EST"),
     "l2_sides": (2, "HOPPER"),
     "side_mask": (0x000B_3000, "HOPPER"),  # l2_lines.npz, all of 1 MB
     "side_latency": (95, "HOPPER; FIT"),  # atomics in the far half take 193 clk of the SMs more, loads from there 242

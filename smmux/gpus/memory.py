@@ -27,6 +27,7 @@ _PORTS: dict[str, Value] = {
     "request_pairs": (0, "MODEL"),
     "atom_unit": (0, "MODEL"),
     "atom_sector": (0, "MODEL"),
+    "l2_write_queue": (0, "MODEL"),
     "partition_pairs": (0, "NA"),
     "l2_sides": (1, "MODEL"),
     "side_mask": (0, "NA"),

@@ -13,7 +13,7 @@ from .probe_scatter import groups
 
 ROUNDS = (8, 40)
 """Of which the difference counts: start and end, fence included, cost the same."""
-LANES = ("lanes_add", "lanes_add_result")
+LANES = ("lanes_add", "lanes_add_result", "lanes_red")
 REGIONS_KB = (8, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 FOOTPRINT_BITS = (20, 24, 28)
 
@@ -107,4 +107,67 @@ def loaded_latency(bench: Bench) -> Iterator[Row]:
     card.free(base)
 
 
-PROBES = {"atomic_lanes": atomic_lanes, "atomic_regions": atomic_regions, "loaded_latency": loaded_latency}
+def cold_streams(bench: Bench) -> Iterator[Row]:
+    """Clocks, of the slowest multiprocessor, of streams that go once through what no cache has: the L2 has been filled
+    with other lines that were read. A round moves 64 bytes a thread, and a copy as many both ways."""
+    card, module, everyone = bench.card, bench.module("memory"), bench.card.multiprocessors
+    base, other = card.alloc(128 * MB), card.alloc(256 * MB)
+    ranks, out = card.alloc(512), card.alloc(8 * 3 * 256)
+    card.put(ranks, np.arange(256, dtype=np.uint16))
+    round_bytes = 64 * 1024 * everyone
+
+    def stream(what: str, place: int, size: int, rounds: int) -> int:
+        many = np.uint32(everyone)
+        module[f"stream_{what}"](everyone, 1024, place, size // 16, np.int32(rounds), ranks, many, out)
+        return int(card.get(out, 3 * everyone, np.uint64).reshape(-1, 3)[:, 2].max())
+
+    for what in ("read", "write", "copy"):
+        for rounds in (1, 2, 3, 4, 6):
+            size, times = round_bytes * rounds * (2 if what == "copy" else 1), []
+            for _ in range(5):
+                stream("read", other, 256 * MB, 256 * MB // round_bytes)
+                times.append(stream(what, base, size, rounds))
+            yield {"what": what, "rounds": rounds, "bytes": size, "clocks": float(np.median(times))}
+    for address in (base, other, ranks, out):
+        card.free(address)
+
+
+def cold_words(bench: Bench) -> Iterator[Row]:
+    """Nanoseconds in which a grid with a thread for each word reads, writes or copies so many megabytes that no cache
+    has. warm: the L2 has the place that is written."""
+    card, module = bench.card, bench.module("loaded")
+    source, target, other = card.alloc(64 * MB), card.alloc(64 * MB), card.alloc(256 * MB)
+    out = card.alloc(16 << 18)
+
+    def run(name: str, size: int, count: int, threads: int, from_: int, to: int) -> int:
+        grid = count // size // threads
+        module[name](grid, threads, from_, to, out)
+        times = card.get(out, 2 * grid, np.uint64).reshape(-1, 2).astype(np.int64)
+        return int(times[:, 1].max() - times[:, 0].min())
+
+    for what in ("read", "write", "copy"):
+        for size in (4, 16):
+            for threads in (256, 1024):
+                for warm in (0, 1) if what != "read" else (0,):
+                    for megabytes in (4, 8, 16):
+                        times = []
+                        for _ in range(5):
+                            run("read_16", 16, 256 * MB, 1024, other, other)
+                            if warm:
+                                run("read_16", 16, megabytes * MB, 1024, target, target)
+                            times.append(run(f"{what}_{size}", size, megabytes * MB, threads, source, target))
+                        yield {
+                            "what": what, "size": size, "threads": threads, "warm": warm, "megabytes": megabytes,
+                            "ns": float(np.median(times)),
+                        }  # fmt: skip
+    for address in (source, target, other, out):
+        card.free(address)
+
+
+PROBES = {
+    "atomic_lanes": atomic_lanes,
+    "atomic_regions": atomic_regions,
+    "loaded_latency": loaded_latency,
+    "cold_streams": cold_streams,
+    "cold_words": cold_words,
+}
