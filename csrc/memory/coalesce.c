@@ -26,24 +26,72 @@ CLONES static struct group segment_of(const uint32_t addr[32], uint32_t lanes, u
     return found;
 }
 
+/* CC 1.2/1.3: half of the segment where that is enough, 128 -> 64 -> 32 bytes. */
+static uint32_t shrunk(uint32_t bytes, uint32_t differ) {
+    while (bytes > 32 && (differ & bytes / 2) == 0) bytes /= 2;
+    return bytes;
+}
+
 /* The segment of the lowest of the lanes, with all lanes that it serves. */
 static struct segment next_segment(const uint32_t addr[32], uint32_t lanes, uint32_t bytes,
                                    bool shrink) {
     const uint32_t first = addr[bits_lowest(lanes)];
     const struct group found = segment_of(addr, lanes, first, ~(bytes - 1));
 
-    /* CC 1.2/1.3: half of the segment where that is enough, 128 -> 64 -> 32 bytes. */
-    while (shrink && bytes > 32 && (found.differ & bytes / 2) == 0) bytes /= 2;
+    if (shrink) bytes = shrunk(bytes, found.differ);
     return (struct segment){first & ~(bytes - 1), bytes, found.lanes};
+}
+
+#define SLOT_BITS 6 /* twice as many as lanes */
+
+/* All segments of the lanes, in order of their lowest one, where these are many: lane by lane, each
+ * finds its segment by a hash of the address. */
+static uint32_t scattered(const uint32_t addr[32], uint32_t lanes, uint32_t bytes, bool shrink,
+                          struct segment *out) {
+    uint8_t slots[1 << SLOT_BITS] = {0}; /* number of a segment, from 1 on */
+    uint32_t differ[32], count = 0;
+
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const uint32_t own = addr[bits_lowest(lanes)], base = own & ~(bytes - 1);
+        uint32_t slot = base * 0x9e3779b1u >> (32 - SLOT_BITS);
+
+        while (slots[slot] != 0 && out[slots[slot] - 1].addr != base)
+            slot = (slot + 1) & ((1u << SLOT_BITS) - 1);
+        if (slots[slot] == 0) {
+            differ[count] = own;
+            out[count] = (struct segment){base, bytes, 0};
+            slots[slot] = (uint8_t)++count;
+        }
+        out[slots[slot] - 1].lanes |= lanes & (0 - lanes);
+    }
+    for (uint32_t i = 0; shrink && i < count; i++) {
+        const uint32_t first = differ[i];
+        uint32_t apart = 0;
+
+        for (uint32_t left = out[i].lanes; left != 0; left &= left - 1)
+            apart |= addr[bits_lowest(left)] ^ first;
+        out[i].bytes = shrunk(bytes, apart);
+        out[i].addr = first & ~(out[i].bytes - 1);
+    }
+    return count;
+}
+
+/* Lanes of few segments are compared with the first lane of each, all at once. */
+#define FEW_SEGMENTS 2u
+
+/* The segments of the lanes, in order of their lowest one; returns how many. */
+static uint32_t segments(const uint32_t addr[32], uint32_t lanes, uint32_t bytes, bool shrink,
+                         struct segment out[COALESCE_MAX_SEGMENTS]) {
+    uint32_t count = 0;
+
+    for (; lanes != 0 && count < FEW_SEGMENTS; lanes &= ~out[count++].lanes)
+        out[count] = next_segment(addr, lanes, bytes, shrink);
+    return lanes == 0 ? count : count + scattered(addr, lanes, bytes, shrink, out + count);
 }
 
 uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
                         struct segment out[COALESCE_MAX_SEGMENTS]) {
-    uint32_t count = 0;
-
-    for (; mask != 0; mask &= ~out[count++].lanes)
-        out[count] = next_segment(addr, mask, bytes, false);
-    return count;
+    return segments(addr, mask, bytes, false, out);
 }
 
 /* How large a segment is before it shrinks. */
@@ -84,6 +132,10 @@ static uint32_t coalesce_line(uint32_t base, uint32_t bytes,
 static uint32_t sector_runs(const uint32_t addr[32], struct segment line, struct segment *out) {
     uint32_t of_sector[4] = {0}, count = 0;
 
+    if ((line.lanes & (line.lanes - 1)) == 0) {
+        *out = (struct segment){addr[bits_lowest(line.lanes)] & ~31u, 32, line.lanes};
+        return 1;
+    }
     for (uint32_t left = line.lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         of_sector[addr[lane] >> 5 & 3] |= 1u << lane;
@@ -106,20 +158,20 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
     uint32_t step = lanes_per_request(cfg, width);
     uint32_t group = 0xffffffffu >> (32 - step);
     uint32_t count = 0;
+    struct segment line[COALESCE_MAX_SEGMENTS];
 
     assert(width != 0 && width <= 16 && (width & (width - 1)) == 0);
     if (width == 4 && mask == 0xffffffffu && aligned_line(addr))
         return coalesce_line(addr[0], cfg->coalesce_rule == 13 ? 64 : bytes, out);
     for (uint32_t first = 0; first < 32; first += step) {
-        uint32_t lanes = mask & group << first;
+        const uint32_t lanes = mask & group << first;
 
-        while (lanes != 0) {
-            assert(count < COALESCE_MAX_SEGMENTS);
-            const struct segment found = next_segment(addr, lanes, bytes, cfg->coalesce_rule == 13);
-            lanes &= ~found.lanes;
-            if (cfg->coalesce_rule == 90) count += sector_runs(addr, found, &out[count]);
-            else out[count++] = found;
+        if (cfg->coalesce_rule != 90) {
+            count += segments(addr, lanes, bytes, cfg->coalesce_rule == 13, out + count);
+            continue;
         }
+        const uint32_t n = segments(addr, lanes, bytes, false, line);
+        for (uint32_t i = 0; i < n; i++) count += sector_runs(addr, line[i], &out[count]);
     }
     return count;
 }
