@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
+#include "base/hints.h"
 #include "base/lines.h"
 
 #define WAY_BITS 20 /* leaves 44 for the number of uses */
@@ -22,8 +24,8 @@ const char *cache_refusal(const struct cache_shape *s) {
 
 /* The way holds that line, or none, and nothing is known of it. */
 static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
-    c->number[index] = line;
-    c->lines[index] = (struct cache_line){.mshr = CACHE_NO_MSHR};
+    c->tag[index] = ~line;
+    c->lines[index] = (struct cache_line){0};
 }
 
 enum error cache_init(struct cache *c, const struct cache_shape *shape, bool data) {
@@ -40,30 +42,40 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, bool dat
     if (bits_is_power_of_two(c->sets)) {
         c->set_mask = c->sets - 1;
         c->set_shift = bits_lowest(c->sets);
+    } else {
+        c->set_inverse = UINT64_MAX / c->sets + 1;
     }
-    c->lines = malloc(count * sizeof *c->lines);
-    c->number = malloc(count * sizeof *c->number);
+    c->lines = calloc(count, sizeof *c->lines);
+    c->tag = calloc(count, sizeof *c->tag);
     c->data = data ? malloc(shape->bytes) : NULL;
-    if (!c->lines || !c->number || (data && !c->data)) {
-        cache_free(c);
-        return ERROR_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < count; i++) cache_set(c, i, CACHE_NONE);
-    return OK;
+    if (c->lines && c->tag && (!data || c->data)) return OK;
+    cache_free(c);
+    return ERROR_NO_MEMORY;
 }
 
 void cache_free(struct cache *c) {
     free(c->lines);
-    free(c->number);
+    free(c->tag);
     free(c->data);
     c->lines = NULL;
-    c->number = NULL;
+    c->tag = NULL;
     c->data = NULL;
+}
+
+/* n / sets, which is not a power of two: exact, as the error of the inverse, below 1 / 2^64, makes
+ * less than 1 / 2^32 of any n. */
+static ALWAYS_INLINE uint32_t by_sets(const struct cache *c, uint32_t n) {
+    return (uint32_t)(((clock_wide)c->set_inverse * n) >> 64);
+}
+
+/* n % sets of the sum of two that are below it. */
+static ALWAYS_INLINE uint32_t in_sets(const struct cache *c, uint32_t n) {
+    return n < c->sets ? n : n - c->sets;
 }
 
 /* The first way of the line's set. Hashing is GPGPU-Sim's "H" in spirit: two further digits of
  * the line number, in base `sets`, are folded into the index. */
-static inline uint32_t first_way(const struct cache *c, uint32_t line) {
+static ALWAYS_INLINE uint32_t first_way(const struct cache *c, uint32_t line) {
     uint32_t set;
     if (c->set_mask || c->sets == 1) {
         set = line;
@@ -71,10 +83,12 @@ static inline uint32_t first_way(const struct cache *c, uint32_t line) {
             set ^= line >> c->set_shift ^ (line >> c->set_shift >> c->set_shift);
         set &= c->set_mask;
     } else if (c->hashed) {
-        uint32_t high = line / c->sets;
-        set = (line % c->sets + high % c->sets + high / c->sets % c->sets) % c->sets;
+        const uint32_t high = by_sets(c, line), top = by_sets(c, high);
+        set = line - high * c->sets;
+        set = in_sets(c, set + high - top * c->sets);
+        set = in_sets(c, set + top - by_sets(c, top) * c->sets);
     } else {
-        set = line % c->sets;
+        set = line - by_sets(c, line) * c->sets;
     }
     return set * c->ways;
 }
@@ -83,12 +97,12 @@ static inline uint32_t first_way(const struct cache *c, uint32_t line) {
 static void check_way(const struct cache *c, uint32_t first, uint32_t index) {
     const struct cache_line *l = &c->lines[index];
     assert(l->used <= c->clock);
-    if (c->number[index] == CACHE_NONE) {
-        assert(!l->valid && !l->dirty && l->mshr == CACHE_NO_MSHR);
+    if (cache_number(c, index) == CACHE_NONE) {
+        assert(!l->valid && !l->dirty && cache_mshr(l) == CACHE_NO_MSHR);
         return;
     }
-    assert(first_way(c, c->number[index]) == first);
-    for (uint32_t i = first; i < index; i++) assert(c->number[i] != c->number[index]);
+    assert(first_way(c, cache_number(c, index)) == first);
+    for (uint32_t i = first; i < index; i++) assert(c->tag[i] != c->tag[index]);
 }
 
 static void check_set(const struct cache *c, uint32_t first) {
@@ -102,16 +116,30 @@ void cache_check(const struct cache *c) {
 static void check_set(const struct cache *c, uint32_t first) { (void)c, (void)first; }
 #endif
 
+/* Four tags at a time. */
+typedef uint32_t four __attribute__((vector_size(16)));
+typedef uint32_t four_tags __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint64_t two __attribute__((vector_size(16)));
+
+/* Without a branch per way: the one that matches leaves its number, counted from 1. */
 uint32_t cache_find(const struct cache *c, uint32_t line) {
-    uint32_t first = first_way(c, line);
-    for (uint32_t i = first; i < first + c->ways; i++)
-        if (c->number[i] == line) return i;
+    const uint32_t first = first_way(c, line), whole = c->ways & ~3u;
+    const uint32_t *tag = &c->tag[first];
+    four found = {0}, place = {1, 2, 3, 4};
+    for (uint32_t way = 0; way < whole; way += 4, place += 4)
+        found |= (four)(*(const four_tags *)(tag + way) == ~line) & place;
+    const two halves = (two)found;
+    const uint64_t pair = halves[0] | halves[1];
+    const uint32_t way = (uint32_t)pair | (uint32_t)(pair >> 32);
+    if (way) return first + way - 1;
+    for (uint32_t i = whole; i < c->ways; i++)
+        if (tag[i] == ~line) return first + i;
     return CACHE_NONE;
 }
 
 void cache_prefetch(const struct cache *c, uint32_t line) {
     const uint32_t first = first_way(c, line);
-    __builtin_prefetch(&c->number[first], 1);
+    __builtin_prefetch(&c->tag[first], 1);
     for (uint32_t way = 0; way < c->ways; way += LINE_BYTES / sizeof *c->lines)
         __builtin_prefetch(&c->lines[first + way], 1);
 }
@@ -123,7 +151,7 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
     uint64_t oldest = UINT64_MAX;
     for (uint32_t way = 0; way < c->ways; way++) {
         const struct cache_line *l = &c->lines[first + way];
-        const uint64_t tied = l->mshr == CACHE_NO_MSHR ? 0 : UINT64_MAX;
+        const uint64_t tied = l->tie ? UINT64_MAX : 0;
         const uint64_t key = (l->used << WAY_BITS | way) | tied;
         oldest = key < oldest ? key : oldest;
     }
@@ -131,7 +159,7 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
 }
 
 void cache_put(struct cache *c, uint32_t index, uint32_t line) {
-    assert(cache_find(c, line) == CACHE_NONE && c->lines[index].mshr == CACHE_NO_MSHR);
+    assert(cache_find(c, line) == CACHE_NONE && !c->lines[index].tie);
     cache_set(c, index, line);
     cache_touch(c, index);
     check_set(c, first_way(c, line));
@@ -146,5 +174,5 @@ void cache_drop(struct cache *c, uint32_t line, uint32_t sectors) {
 
 void cache_clear(struct cache *c) {
     for (uint32_t i = 0; i < c->sets * c->ways; i++)
-        if (c->number[i] != CACHE_NONE) cache_set(c, i, CACHE_NONE);
+        if (c->tag[i]) cache_set(c, i, CACHE_NONE);
 }

@@ -16,21 +16,24 @@
 #define CACHE_NONE    UINT32_MAX
 #define CACHE_NO_MSHR 0xffffu
 
-/* The state of one line, or way, apart from its number: numbers lie side by side for the search. */
+/* The state of one line, or way, apart from its number: numbers lie side by side for the search.
+ * All of an empty way is zero, so that a large cache is there as soon as the host gives zeroed
+ * memory, and takes as much of that as is used. */
 struct cache_line {
     uint64_t used;
-    uint16_t mshr;        /* pending miss, or CACHE_NO_MSHR */
+    uint16_t tie;         /* pending miss, complemented: see cache_mshr */
     uint8_t valid, dirty; /* sector masks */
 };
 
 struct cache {
-    uint32_t *number; /* of the line in each way, set by set; CACHE_NONE: empty */
+    uint32_t *tag; /* of each way, set by set: the number of its line, complemented */
     struct cache_line *lines;
     uint8_t *data;  /* NULL: lines hold none */
     uint64_t clock; /* how often a line has been used */
     uint32_t sets, ways, line_shift, sector_shift;
     uint32_t set_mask; /* sets - 1 when sets is a power of two, else 0 */
     uint32_t set_shift;
+    uint64_t set_inverse; /* 2^64 / sets, rounded up: division by multiplication */
     bool hashed;
 };
 
@@ -60,6 +63,17 @@ void cache_put(struct cache *c, uint32_t index, uint32_t line);
 void cache_drop(struct cache *c, uint32_t line, uint32_t sectors);
 /* Drop all lines. No miss may be pending. */
 void cache_clear(struct cache *c);
+
+/* The number of the line in a way; CACHE_NONE: it is empty. */
+static inline uint32_t cache_number(const struct cache *c, uint32_t index) {
+    return ~c->tag[index];
+}
+
+/* The pending miss that a line is tied to, or CACHE_NO_MSHR. */
+static inline uint32_t cache_mshr(const struct cache_line *l) { return (uint16_t)~l->tie; }
+
+/* Tie a line to a pending miss, or let it go with CACHE_NO_MSHR. */
+static inline void cache_tie(struct cache_line *l, uint32_t mshr) { l->tie = (uint16_t)~mshr; }
 
 /* Make that way the most recently used. */
 static inline void cache_touch(struct cache *c, uint32_t index) {

@@ -33,7 +33,8 @@ void l2_check(const struct l2 *l) {
         const struct miss *m = &l->misses.miss[i];
         if (!m->used) continue;
         assert(m->index < l->cache.sets * l->cache.ways && m->waiting <= l->merge_limit);
-        assert(l->cache.lines[m->index].mshr == i && l->cache.number[m->index] == m->line);
+        assert(cache_mshr(&l->cache.lines[m->index]) == i);
+        assert(cache_number(&l->cache, m->index) == m->line);
     }
 }
 #endif
@@ -71,7 +72,7 @@ static void write_back(struct l2 *l, uint32_t index, struct l2_work *work) {
     assert(l->writebacks && work->writes < sizeof work->write / sizeof *work->write);
     l->writebacks--;
     l->stats.writebacks++;
-    work->write[work->writes++] = sector_span(&l->cache, l->cache.number[index], c->dirty);
+    work->write[work->writes++] = sector_span(&l->cache, cache_number(&l->cache, index), c->dirty);
     c->dirty = 0;
 }
 
@@ -84,7 +85,7 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
         if (!l->writebacks) return CACHE_NONE;
         write_back(l, i, work);
     } else {
-        work->dropped = l->cache.number[i];
+        work->dropped = cache_number(&l->cache, i);
         work->dropped_sectors = l->cache.lines[i].valid;
     }
     cache_put(&l->cache, i, line);
@@ -103,7 +104,7 @@ static void clean(struct l2 *l, const struct page *p, struct l2_work *work) {
     for (uint32_t i = 0; i < p->count && left; i++) {
         const uint32_t index = cache_find(&l->cache, p->line[i]);
         if (index == CACHE_NONE || !l->cache.lines[index].dirty) continue;
-        if (l->cache.lines[index].mshr != CACHE_NO_MSHR) continue;
+        if (l->cache.lines[index].tie) continue;
         write_back(l, index, work);
         left--;
     }
@@ -148,7 +149,7 @@ static enum l2_answer store(struct l2 *l, const struct lookup *at, bool covers,
 static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
                            const struct lookup *at, struct l2_work *work) {
     uint32_t index = at->index;
-    uint32_t number = index == CACHE_NONE ? CACHE_NO_MSHR : l->cache.lines[index].mshr;
+    uint32_t number = index == CACHE_NONE ? CACHE_NO_MSHR : cache_mshr(&l->cache.lines[index]);
     if (number != CACHE_NO_MSHR) {
         if (l->misses.miss[number].waiting >= l->merge_limit) return L2_BLOCKED;
         cache_touch(&l->cache, index);
@@ -159,7 +160,7 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
         if (index == CACHE_NONE) return L2_BLOCKED;
         number = misses_start(&l->misses, at->line);
         l->misses.miss[number].index = index;
-        l->cache.lines[index].mshr = (uint16_t)number;
+        cache_tie(&l->cache.lines[index], number);
     }
     struct miss *m = &l->misses.miss[number];
     miss_wait(m, waiters_of(pool), node);
@@ -218,7 +219,7 @@ bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors) {
 
 uint32_t l2_awaits(const struct l2 *l, uint32_t line, uint32_t sectors) {
     const uint32_t i = cache_find(&l->cache, line),
-                   number = i == CACHE_NONE ? CACHE_NO_MSHR : l->cache.lines[i].mshr;
+                   number = i == CACHE_NONE ? CACHE_NO_MSHR : cache_mshr(&l->cache.lines[i]);
     if (number == CACHE_NO_MSHR || sectors & ~(uint32_t)l->misses.miss[number].requested)
         return MISS_NONE;
     return number;
@@ -234,19 +235,19 @@ void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors) {
 
 void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors) {
     const uint32_t i = cache_find(&l->cache, line);
-    if (i == CACHE_NONE || l->cache.lines[i].mshr != CACHE_NO_MSHR) return;
+    if (i == CACHE_NONE || l->cache.lines[i].tie) return;
     cache_drop(&l->cache, line, sectors);
 }
 
 uint32_t l2_fill(struct l2 *l, struct request *pool, uint32_t mshr, uint32_t sectors) {
     struct miss *m = &l->misses.miss[mshr];
     struct cache_line *c = &l->cache.lines[m->index];
-    assert(l->cache.number[m->index] == m->line && c->mshr == mshr);
+    assert(cache_number(&l->cache, m->index) == m->line && cache_mshr(c) == mshr);
     m->arrived |= (uint8_t)sectors;
     c->valid |= (uint8_t)sectors;
     const uint32_t ready = miss_release(m, waiters_of(pool), c->valid);
     if (m->arrived == m->requested) {
-        c->mshr = CACHE_NO_MSHR;
+        cache_tie(c, CACHE_NO_MSHR);
         misses_end(&l->misses, mshr);
     }
     return ready;

@@ -9,6 +9,7 @@
 #include "sm/obey.h"
 #include "sm/preload.h"
 #include "sm/record.h"
+#include "sm/room.h"
 #include "sm/sass/barrier.h"
 #include "sm/sass/copy.h"
 #include "sm/scoreboard.h"
@@ -258,6 +259,7 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
  * copy of. */
 static void release_grid(struct sm *sm, uint64_t t) {
     if (sm->caches[CACHE_DATA].present) cache_clear(&sm->caches[CACHE_DATA].cache);
+    room_all_lines(sm);
     sm->grid_arrival = 0;
     for (uint32_t slot = 0; slot < MAX_BLOCKS; slot++) {
         struct block *b = &sm->blocks[slot];

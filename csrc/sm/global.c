@@ -24,9 +24,11 @@
 static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOCAL; }
 
 struct access *global_new_access(struct sm *sm) {
-    assert(sm->access_free < sm->m->flights); /* there is one for all in flight */
-    struct access *a = &sm->accesses[sm->access_free];
-    sm->access_free = sm->access_next[sm->access_free];
+    uint32_t i = sm->access_free;
+    if (i < sm->m->flights) sm->access_free = sm->access_next[i];
+    else i = sm->access_fresh++;
+    assert(i < sm->m->flights); /* there is one for all in flight */
+    struct access *a = &sm->accesses[i];
     a->sink = SINK_REGISTERS;
     a->cache = 0;
     a->dst[0] = OPERAND_NONE;
@@ -433,5 +435,5 @@ static answered *const sinks[SINK_COUNT] = {
 
 void global_reply(struct sm *sm, const struct reply *r) {
     sinks[r->access->sink](sm, r->access, r->cycle);
-    if (sm->starved) room_wake(sm, r->cycle);
+    if (sm->starved && sm->credits >= sm->hunger) room_wake(sm, r->cycle);
 }

@@ -2,13 +2,65 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
+
+/* ---- what an access needs ---------------------------------------------------------------- */
+
+static struct absence absence_of(const struct sm_cache *c, const uint32_t addr[32],
+                                 const struct segment *seg, uint32_t n) {
+    struct absence a = {0, 0};
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t line = smcache_line(c, seg[i].addr), index = cache_find(&c->cache, line);
+        if (index != CACHE_NONE &&
+            !(smcache_sectored(c) &&
+              smcache_absent(c, index, smcache_sectors(c, addr, seg[i].lanes))))
+            continue;
+        a.lines++;
+        if (misses_find(&c->misses, line) == MISS_NONE) a.fresh++;
+    }
+    return a;
+}
+
+/* The credits for what is absent, a line each; CACHE_NONE if too many misses are pending. */
+static uint32_t need_of(const struct sm_cache *c, struct absence a) {
+    const uint32_t pending = c->misses.count;
+    return pending + a.fresh > c->miss_limit && a.fresh && pending ? CACHE_NONE : a.lines;
+}
+
+uint32_t room_need(const struct sm *sm, enum sm_cache_id cache, const uint32_t addr[32],
+                   const struct segment *seg, uint32_t n) {
+    const struct sm_cache *c = &sm->caches[cache];
+    return cache ? need_of(c, absence_of(c, addr, seg, n)) : n;
+}
+
+/* ---- claims ------------------------------------------------------------------------------ */
+
+/* A warp starves that needs so many credits, or fewer pending misses: that takes a line's coming.
+ */
+static void grow_hungry(struct sm *sm, uint32_t need) {
+    if (need != CACHE_NONE && room_enough(sm, need) < sm->hunger)
+        sm->hunger = room_enough(sm, need);
+}
 
 /* Let a warp with a claim sleep until a reply makes room. */
 static void starve(struct sm *sm, uint32_t warp) {
     warp_sleep(sm, warp, WAIT_CREDITS);
     sm->starved |= 1ull << warp;
+    grow_hungry(sm, sm->claims[warp].need);
+}
+
+/* Note the lines of a claim on the L1, or forget them. */
+static void note_lines(struct sm *sm, uint32_t warp, bool claimed) {
+    const struct claim *c = &sm->claims[warp];
+    const struct sm_cache *cache = &sm->caches[CACHE_DATA];
+    const uint64_t bit = 1ull << warp;
+    if (c->cache != CACHE_DATA) return;
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint64_t *by = room_claimed(sm, smcache_line(cache, c->segment[i].addr));
+        *by = claimed ? *by | bit : *by & ~bit;
+    }
 }
 
 bool room_claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
@@ -21,17 +73,23 @@ bool room_claim(struct memop *op, enum sm_cache_id cache, const struct segment *
     memcpy(c->segment, seg, n * sizeof *seg);
     if (cache) memcpy(c->addr, op->addr, sizeof c->addr);
     op->sm->claiming |= 1ull << op->warp;
+    op->sm->reckoned &= ~(1ull << op->warp);
+    note_lines(op->sm, op->warp, true);
     starve(op->sm, op->warp);
     return false;
 }
 
 /* May there be room for a claim? If not, there is none for sure; else what it needs may have grown
  * since, which the attempt to issue finds out. */
-static bool can_serve(const struct sm *sm, struct claim *c) {
-    const uint64_t fills = sm->caches[c->cache].fills;
-    if (c->fills != fills) {
-        c->need = room_need(sm, (enum sm_cache_id)c->cache, c->addr, c->segment, c->count);
-        c->fills = fills;
+static bool can_serve(struct sm *sm, uint32_t warp) {
+    struct claim *c = &sm->claims[warp];
+    const struct sm_cache *cache = &sm->caches[c->cache];
+    if (c->fills != cache->fills) {
+        if (!(sm->reckoned >> warp & 1))
+            c->absence = absence_of(cache, c->addr, c->segment, c->count);
+        if (c->cache == CACHE_DATA) sm->reckoned |= 1ull << warp;
+        c->need = need_of(cache, c->absence);
+        c->fills = cache->fills;
     }
     return room_suffices(sm, c->need, 0);
 }
@@ -42,7 +100,7 @@ static void starve_next(struct sm *sm, struct subcore *s) {
     const uint64_t able = sched_able(sm, s);
     uint64_t hungry = 0;
     for (uint64_t left = able & sm->claiming; left; left &= left - 1)
-        if (!can_serve(sm, &sm->claims[__builtin_ctzll(left)])) hungry |= left & (0 - left);
+        if (!can_serve(sm, bits_lowest64(left))) hungry |= left & (0 - left);
     if (!hungry) return;
     for (hungry = sched_before(sm, s, hungry, able & ~hungry); hungry; hungry &= hungry - 1)
         starve(sm, (uint32_t)__builtin_ctzll(hungry));
@@ -50,8 +108,9 @@ static void starve_next(struct sm *sm, struct subcore *s) {
 
 bool room_starves(struct sm *sm, uint32_t warp, uint64_t t) {
     struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
-    if (can_serve(sm, &sm->claims[warp])) {
+    if (can_serve(sm, warp)) {
         sm->claiming &= ~(1ull << warp);
+        note_lines(sm, warp, false);
         return false;
     }
     starve(sm, warp);
@@ -60,10 +119,14 @@ bool room_starves(struct sm *sm, uint32_t warp, uint64_t t) {
 }
 
 void room_wake(struct sm *sm, uint64_t t) {
+    sm->hunger = INT32_MAX;
     for (uint64_t left = sm->starved; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctzll(left);
         const struct claim *c = &sm->claims[w];
-        if (c->fills == sm->caches[c->cache].fills && !room_suffices(sm, c->need, 0)) continue;
+        if (c->fills == sm->caches[c->cache].fills && !room_suffices(sm, c->need, 0)) {
+            grow_hungry(sm, c->need);
+            continue;
+        }
         sm->starved &= ~(1ull << w);
         warp_wait(sm, w, t, WAIT_CREDITS);
     }

@@ -7,26 +7,50 @@
 #include "sm/memop.h"
 #include "sm/smcache.h"
 
+/* How many lines of a load lack sectors, and how many of these nobody has asked for. */
+struct absence {
+    uint32_t lines, fresh;
+};
+
 /* The transactions of an access that found too few credits or pending misses. */
 struct claim {
     uint32_t cache, count; /* enum sm_cache_id or 0; segments */
     uint32_t need;         /* credits, CACHE_NONE: too many misses are pending */
     uint64_t fills; /* of the cache until then; without a further one the need does not fall */
+    struct absence absence; /* from the L1, as long as the warp's bit in sm.reckoned says so */
     struct segment segment[COALESCE_MAX_SEGMENTS];
     uint32_t addr[32]; /* of the lanes, if a cache serves them */
 };
 
-/* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
-static inline uint32_t room_need(const struct sm *sm, enum sm_cache_id cache,
-                                 const uint32_t addr[32], const struct segment *seg, uint32_t n) {
-    return cache ? smcache_missing(sm, cache, addr, seg, n) : n;
+/* Which claims wait for lines of the L1, by a hash of the lines: a bit per warp. */
+#define CLAIM_BITS 10
+
+static inline uint64_t *room_claimed(const struct sm *sm, uint32_t line) {
+    return &sm->claimed[line * 0x9e3779b1u >> (32 - CLAIM_BITS)];
 }
 
-/* Are there credits for so many segments, and those that wait for a tile? All there are will do for
- * an access that needs more. */
+/* Something has happened to a line of a cache, or to its pending miss: claims on it, and few
+ * others, must be reckoned up anew. */
+static ALWAYS_INLINE void room_line(struct sm *sm, enum sm_cache_id id, uint32_t line) {
+    if (id == CACHE_DATA && sm->claiming) sm->reckoned &= ~*room_claimed(sm, line);
+}
+
+/* The same for all lines of the L1. */
+static inline void room_all_lines(struct sm *sm) { sm->reckoned = 0; }
+
+/* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
+uint32_t room_need(const struct sm *sm, enum sm_cache_id cache, const uint32_t addr[32],
+                   const struct segment *seg, uint32_t n);
+
+/* How many credits will do for so many segments: all there are, for an access that needs more. */
+static ALWAYS_INLINE int32_t room_enough(const struct sm *sm, uint32_t need) {
+    const uint32_t credits = sm->m->cfg->credits;
+    return (int32_t)(need < credits ? need : credits);
+}
+
+/* Are there credits for so many segments, and those that wait for a tile? */
 static ALWAYS_INLINE bool room_suffices(const struct sm *sm, uint32_t need, uint32_t waits) {
-    const uint32_t credits = sm->m->cfg->credits, all = need + waits;
-    return need != CACHE_NONE && sm->credits >= (int32_t)(all < credits ? all : credits);
+    return need != CACHE_NONE && sm->credits >= room_enough(sm, need + waits);
 }
 
 /* Keep the segments of an access for which there is no room; lines of a tile may come meanwhile.

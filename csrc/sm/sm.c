@@ -76,6 +76,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
     if (cfg->icache2_bytes) sm->asks = part(arena, &used, 2 * MAX_MISSES, sizeof *sm->asks);
     sm->claims = part(arena, &used, cfg->max_warps_sm, sizeof *sm->claims);
+    if (cfg->l1_bytes) sm->claimed = part(arena, &used, 1u << CLAIM_BITS, sizeof *sm->claimed);
     sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
     for (struct warp *w = sm->warps; w < end; w++)
         w->stack = part(arena, &used, STACK_DEPTH, sizeof *w->stack);
@@ -102,10 +103,8 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     if (m->trace && !(sm->trace = trace_create(m->trace))) return ERROR_NO_MEMORY;
     sm->observed = sm->pc_count || sm->check || sm->records;
     if (m->program->prints && !(sm->prints = calloc(1, sizeof *sm->prints))) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < m->flights; i++) {
-        sm->access_next[i] = (uint16_t)(i + 1);
-        sm->waiters[i].next = i + 1;
-    }
+    sm->access_free = m->flights;
+    sm->waiter_free = CACHE_NONE;
     for (uint32_t w = 0; w < cfg->max_warps_sm; w++) sm->ready_at[w] = NEVER;
     sm->stale = ~0u;
     sm->credits = (int32_t)cfg->credits;

@@ -118,19 +118,22 @@ struct sm {
     uint32_t seq;
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
-    uint16_t *access_next; /* list of free accesses, apart: most are never touched */
-    uint32_t access_free;
+    uint16_t *access_next;              /* list of those that are free again, apart: */
+    uint32_t access_free, access_fresh; /* its head, or machine.flights; those never used yet */
     uint32_t reply_first, reply_end;
     bool observed;                       /* there are counts per instruction, or checks */
     bool replaced;                       /* a block that ends makes room for another one */
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
-    uint32_t waiter_free; /* list through waiter.next */
+    uint32_t waiter_free, waiter_fresh; /* list through waiter.next; those never used yet */
     uint32_t ask_count;
     struct ask *asks;     /* not yet looked at (chip/supply.h), in order; room for 2 * MAX_MISSES */
-    struct claim *claims; /* per warp */
+    struct claim *claims; /* per warp, */
+    uint64_t *claimed;    /* and by a hash of the lines of the L1 that some are for (room.h) */
+    uint64_t reckoned;    /* claims of which it is known how many lines they lack there */
     uint64_t claiming;    /* warps with a claim: their next instruction is that access */
     uint64_t starved;     /* warps with a claim that sleep until a reply makes room */
+    int32_t hunger;       /* with fewer credits a reply makes none for sure */
     uint64_t now;         /* cycle of the event being processed */
     uint64_t paid; /* where the SFU has slots: the scheduler's time is accounted for up to here;
                       elsewhere it is up to its slot */

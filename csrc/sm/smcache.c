@@ -8,6 +8,7 @@
 #include "base/hints.h"
 #include "kernel/lanes.h"
 #include "sm/global.h"
+#include "sm/room.h"
 #include "sm/scoreboard.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -51,17 +52,13 @@ void smcache_begin_warp(struct sm *sm, uint32_t warp) {
 
 /* ---- pending misses ---------------------------------------------------------------------- */
 
-/* The number of the line that holds an address. */
-static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
-    return addr >> c->cache.line_shift;
-}
-
 _Static_assert(QUEUE_END == CACHE_NONE, "lists of waiters end alike");
 
 void smcache_invalidate(struct sm *sm) {
     struct sm_cache *c = &sm->caches[CACHE_DATA];
     if (!c->present) return;
     cache_clear(&c->cache);
+    room_all_lines(sm);
     for (uint32_t i = 0; i < c->misses.fresh; i++)
         if (c->misses.miss[i].open) misses_close(&c->misses, i);
 }
@@ -84,20 +81,6 @@ NOINLINE static uint32_t lanes_of(const struct sm_cache *c, const struct access 
         if (sectors >> ((a->addr[lane] & inside) >> c->cache.sector_shift) & 1) found |= 1u << lane;
     }
     return found;
-}
-
-static bool is_sectored(const struct sm_cache *c) {
-    return c->cache.sector_shift != c->cache.line_shift;
-}
-
-/* The sectors of a line that some lanes ask for; an access never touches two. */
-static uint32_t sectors_of(const struct sm_cache *c, const uint32_t addr[32], uint32_t lanes) {
-    const uint32_t inside = (1u << c->cache.line_shift) - 1;
-    uint32_t sectors = 0;
-    if (!is_sectored(c)) return 1;
-    for (; lanes; lanes &= lanes - 1)
-        sectors |= 1u << ((addr[bits_lowest(lanes)] & inside) >> c->cache.sector_shift);
-    return sectors;
 }
 
 /* Ask the level behind the caches of instructions and constants for a line. Its answer takes some
@@ -159,9 +142,10 @@ static void start_line(struct sm *sm, enum sm_cache_id id, uint32_t line, uint64
 
 /* A record of lanes that wait. */
 static uint32_t new_waiter(struct sm *sm, struct access *a, uint32_t lanes, uint32_t want) {
-    const uint32_t i = sm->waiter_free;
+    uint32_t i = sm->waiter_free;
+    if (i != CACHE_NONE) sm->waiter_free = sm->waiters[i].next;
+    else i = sm->waiter_fresh++;
     assert(i < sm->m->flights);
-    sm->waiter_free = sm->waiters[i].next;
     sm->waiters[i] =
         (struct waiter){.access = a, .lanes = lanes, .next = CACHE_NONE, .want = (uint8_t)want};
     return i;
@@ -182,27 +166,6 @@ void smcache_check(const struct sm *sm) {
 
 /* ---- data and texture loads -------------------------------------------------------------- */
 
-/* Of wanted sectors of a line those that are not there. */
-static uint32_t absent(const struct sm_cache *c, uint32_t index, uint32_t want) {
-    return index == CACHE_NONE ? want : want & ~(uint32_t)c->cache.lines[index].valid;
-}
-
-uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const uint32_t addr[32],
-                         const struct segment *seg, uint32_t n) {
-    const struct sm_cache *c = &sm->caches[id];
-    uint32_t waiting = 0, fresh = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
-        if (index != CACHE_NONE &&
-            !(is_sectored(c) && absent(c, index, sectors_of(c, addr, seg[i].lanes))))
-            continue;
-        waiting++;
-        if (misses_find(&c->misses, line) == MISS_NONE) fresh++;
-    }
-    const uint32_t pending = c->misses.count;
-    return pending + fresh > c->miss_limit && fresh && pending ? CACHE_NONE : waiting;
-}
-
 static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint32_t merges,
                         uint32_t misses) {
     struct counters *n = &sm->count;
@@ -220,7 +183,7 @@ static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint3
 static void read_line(struct sm_cache *c, const struct access *a, uint32_t lanes, uint32_t index) {
     if (!lanes || !c->cache.data) return;
     access_read(a, lanes, cache_data(&c->cache, index),
-                c->cache.number[index] << c->cache.line_shift);
+                cache_number(&c->cache, index) << c->cache.line_shift);
 }
 
 static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, struct access *a,
@@ -229,9 +192,9 @@ static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, str
     struct sm_cache *c = &sm->caches[id];
     uint32_t hits = 0, merges = 0, misses = 0;
     for (uint32_t i = 0; i < n; i++, at += apart) {
-        const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
-        const uint32_t want = sectored ? sectors_of(c, a->addr, seg[i].lanes) : 1;
-        const uint32_t away = sectored ? absent(c, index, want) : index == CACHE_NONE;
+        const uint32_t line = smcache_line(c, seg[i].addr), index = cache_find(&c->cache, line);
+        const uint32_t want = sectored ? smcache_sectors(c, a->addr, seg[i].lanes) : 1;
+        const uint32_t away = sectored ? smcache_absent(c, index, want) : index == CACHE_NONE;
         if (index != CACHE_NONE) cache_touch(&c->cache, index);
         if (!away) {
             read_line(c, a, seg[i].lanes, index);
@@ -241,7 +204,10 @@ static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, str
         const uint32_t late = away == want ? seg[i].lanes : lanes_of(c, a, seg[i].lanes, away);
         read_line(c, a, seg[i].lanes & ~late, index);
         uint32_t miss = misses_find(&c->misses, line);
-        if (miss == MISS_NONE) miss = misses_start(&c->misses, line);
+        if (miss == MISS_NONE) {
+            miss = misses_start(&c->misses, line);
+            room_line(sm, id, line);
+        }
         struct miss *m = &c->misses.miss[miss];
         const uint32_t fresh = away & ~((uint32_t)m->requested & ~(uint32_t)m->arrived);
         if (fresh) ask_for(sm, id, a->buffer, miss, fresh, at), misses++;
@@ -255,8 +221,8 @@ static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, str
 /* Compiled for caches whose lines come whole, too: their hits are among the hottest lines. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart) {
-    return is_sectored(&sm->caches[id]) ? load_lines(sm, id, a, seg, n, at, apart, true)
-                                        : load_lines(sm, id, a, seg, n, at, apart, false);
+    return smcache_sectored(&sm->caches[id]) ? load_lines(sm, id, a, seg, n, at, apart, true)
+                                             : load_lines(sm, id, a, seg, n, at, apart, false);
 }
 
 /* Write what some lanes store to the sectors of their line that are valid. */
@@ -282,13 +248,14 @@ void smcache_write(struct sm *sm, const struct access *a, const struct segment *
     struct sm_cache *c = &sm->caches[CACHE_DATA];
     const bool updates = sm->m->cfg->l1_updates;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t line = line_of(c, seg[i].addr), miss = misses_find(&c->misses, line);
+        const uint32_t line = smcache_line(c, seg[i].addr), miss = misses_find(&c->misses, line);
         const uint32_t own =
-            is_sectored(c) ? cache_sectors(&c->cache, seg[i].addr, seg[i].bytes) : 1;
+            smcache_sectored(c) ? cache_sectors(&c->cache, seg[i].addr, seg[i].bytes) : 1;
         if (!updates) cache_drop(&c->cache, line, own);
         else if (a->kind == ACCESS_STORE) update(c, a, seg[i].lanes, line);
         else cache_drop(&c->cache, line, cache_all(&c->cache));
         if (miss != MISS_NONE) misses_close(&c->misses, miss);
+        room_line(sm, CACHE_DATA, line);
     }
 }
 
@@ -301,13 +268,13 @@ static bool has_entry(const struct sm_cache *c) { return c->misses.count < MAX_M
  * prefetches, for those behind it too. */
 static bool look_up(struct sm *sm, uint32_t piece) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
-    const uint32_t line = line_of(c, CODE_BASE + piece * sm->piece_bytes);
+    const uint32_t line = smcache_line(c, CODE_BASE + piece * sm->piece_bytes);
     struct settled *known = &sm->settled[line % (sizeof sm->settled / sizeof *sm->settled)];
     if (known->line == line && known->fills == c->fills) {
         cache_touch(&c->cache, known->way);
         return true;
     }
-    const uint32_t last = line_of(c, CODE_BASE + sm->last_piece * sm->piece_bytes),
+    const uint32_t last = smcache_line(c, CODE_BASE + sm->last_piece * sm->piece_bytes),
                    index = cache_find(&c->cache, line);
     const uint64_t at = sm->now + sm->m->cfg->lat_global;
     if (index != CACHE_NONE) {
@@ -332,7 +299,8 @@ static bool look_up(struct sm *sm, uint32_t piece) {
 
 bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece) {
     if (!look_up(sm, piece)) {
-        sm->awaited[warp] = line_of(&sm->caches[CACHE_CODE], CODE_BASE + piece * sm->piece_bytes);
+        sm->awaited[warp] =
+            smcache_line(&sm->caches[CACHE_CODE], CODE_BASE + piece * sm->piece_bytes);
         return false;
     }
     sm->fetched[warp & sm->fetch_mask] = piece;
@@ -345,7 +313,7 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
     struct sm_cache *c = &sm->caches[CACHE_CONST];
     uint32_t misses = 0;
     for (; c->present && lanes; lanes &= lanes - 1) {
-        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]),
+        const uint32_t line = smcache_line(c, addr[bits_lowest(lanes)]),
                        index = cache_find(&c->cache, line);
         if (index != CACHE_NONE) {
             cache_touch(&c->cache, index);
@@ -361,11 +329,12 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 /* ---- fills ------------------------------------------------------------------------------- */
 
 /* Put what has come of a line into the cache. */
-static void install(struct sm_cache *c, uint32_t line, const struct access *fill) {
-    uint32_t index = is_sectored(c) ? cache_find(&c->cache, line) : CACHE_NONE;
+static void install(struct sm *sm, struct sm_cache *c, uint32_t line, const struct access *fill) {
+    uint32_t index = smcache_sectored(c) ? cache_find(&c->cache, line) : CACHE_NONE;
     if (index == CACHE_NONE) {
         index = cache_victim(&c->cache, line);
         assert(index != CACHE_NONE); /* no miss ties a line here */
+        room_line(sm, (enum sm_cache_id)fill->cache, cache_number(&c->cache, index));
         cache_put(&c->cache, index, line);
     }
     c->cache.lines[index].valid |= fill->sub;
@@ -389,7 +358,7 @@ static uint32_t hand_out(struct sm *sm, const struct sm_cache *c, struct miss *m
         w->lanes &= ~lanes;
         w->want = (uint8_t)more;
     }
-    if (is_sectored(c)) return miss_release(m, waiters_of(sm), m->arrived);
+    if (smcache_sectored(c)) return miss_release(m, waiters_of(sm), m->arrived);
     m->waiting = 0;
     return m->first;
 }
@@ -437,12 +406,14 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct sm_cache *c = &sm->caches[fill->cache];
     struct miss *m = &c->misses.miss[fill->miss];
     const uint32_t line = m->line;
-    if (m->open) install(c, line, fill);
+    if (m->open) install(sm, c, line, fill);
+    room_line(sm, (enum sm_cache_id)fill->cache, line);
     m->arrived |= fill->sub;
     const uint32_t list = hand_out(sm, c, m, fill);
     if (m->arrived == m->requested) misses_end(&c->misses, fill->miss);
     if (fill->cache == CACHE_CODE && !sm->fetch_mask) sm->fetched[0] = CACHE_NONE;
     c->fills++;
+    sm->hunger = INT32_MIN; /* claims may need less now */
     serve(sm, list, t);
     if (fill->cache == CACHE_CODE) wake_fetchers(sm, line, t);
     global_free_access(sm, fill);

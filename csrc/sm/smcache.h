@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/errors.h"
 #include "memory/cache.h"
 #include "memory/coalesce.h"
@@ -50,6 +51,31 @@ struct settled {
     uint32_t line, way;
 };
 
+/* The number of the line that holds an address. */
+static inline uint32_t smcache_line(const struct sm_cache *c, uint32_t addr) {
+    return addr >> c->cache.line_shift;
+}
+
+static inline bool smcache_sectored(const struct sm_cache *c) {
+    return c->cache.sector_shift != c->cache.line_shift;
+}
+
+/* The sectors of a line that some lanes ask for; an access never touches two. */
+static inline uint32_t smcache_sectors(const struct sm_cache *c, const uint32_t addr[32],
+                                       uint32_t lanes) {
+    const uint32_t inside = (1u << c->cache.line_shift) - 1;
+    uint32_t sectors = 0;
+    if (!smcache_sectored(c)) return 1;
+    for (; lanes; lanes &= lanes - 1)
+        sectors |= 1u << ((addr[bits_lowest(lanes)] & inside) >> c->cache.sector_shift);
+    return sectors;
+}
+
+/* Of wanted sectors of a line those that are not there. */
+static inline uint32_t smcache_absent(const struct sm_cache *c, uint32_t index, uint32_t want) {
+    return index == CACHE_NONE ? want : want & ~(uint32_t)c->cache.lines[index].valid;
+}
+
 enum error smcache_init(struct sm *sm);
 void smcache_free(struct sm *sm);
 /* Let the L1 forget its lines, so that later loads read what other SMs have written; who waits for
@@ -67,11 +93,6 @@ bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece);
 void smcache_begin_warp(struct sm *sm, uint32_t warp);
 /* The further latency of a constant access to these addresses, where no second level is. */
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
-/* How many lines a load would have to wait for sectors of; CACHE_NONE if too many misses are
- * pending for it.
- */
-uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const uint32_t addr[32],
-                         const struct segment *seg, uint32_t n);
 /* Take the sectors that are there, and wait for the others, which are asked for from cycle `at` on,
  * those of each line so many clocks apart; returns how many lines those are of. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
