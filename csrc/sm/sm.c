@@ -20,6 +20,7 @@
 #include "sm/sass/routine.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
+#include "sm/smem.h"
 #include "sm/trace.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -55,6 +56,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     for (struct warp *w = sm->warps; w < end; w++)
         w->producer = part(arena, &used, p->ready_count, sizeof *w->producer);
     sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
+    sm->patterns = part(arena, &used, PATTERNS, sizeof *sm->patterns);
     sm->accesses = part(arena, &used, flights, sizeof *sm->accesses);
     port->out = part(arena, &used, 2 * flights, sizeof *port->out);
     port->in = part(arena, &used, flights, sizeof *port->in);

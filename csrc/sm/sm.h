@@ -19,6 +19,7 @@
 #define LOCAL_BASE    0xc0000000u /* device address of local memory; arrays lie below */
 #define CONST_BASE    0xfe000000u /* device address of constant memory */
 #define CODE_BASE     0xff000000u /* device address of the program */
+#define PATTERNS      64u
 #define NEVER         UINT64_MAX
 #define READY_PENDING UINT64_MAX /* a register that a memory reply will write */
 
@@ -44,6 +45,7 @@ struct counter;
 struct dependences;
 struct copy;
 struct scheduler_policy;
+struct smem_pattern;
 
 /* What is counted per instruction, generated from pc_counters.def. */
 struct pc_counters {
@@ -142,6 +144,7 @@ struct sm {
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
     struct settled settled[16];       /* by the low bits of the line */
     uint8_t *shared;
+    struct smem_pattern *patterns;   /* of accesses to it, by the low bits of the instruction */
     struct dependences *dependences; /* of code whose control bits are obeyed, per warp; */
     struct counter *counters;        /* per warp DEPENDENCE_COUNTERS, */
     uint64_t *before_last;           /* and for each program.counted - 1 */
