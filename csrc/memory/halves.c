@@ -27,9 +27,15 @@ void halves_perform_older(struct partition *p, uint32_t n, const struct request 
     const uint32_t shift = own->l2.cache.line_shift;
     const uint64_t sent = r->tick - xbar_detour(x, r->tpc, own->number),
                    detour = xbar_detour(x, r->tpc, other->number);
-    for (uint32_t i = other->requests->stream[r->tpc].head; i != XBAR_NONE; i = x->pool[i].next) {
+    const struct batch *stream = &other->requests->stream[r->tpc];
+    const bool data = access_carries_data(r->kind);
+    const struct content *c = &stream->content[!data]; /* a line has one half for each kind */
+    if (!(c->lines & content_bit(r->addr))) return;
+    for (uint32_t i = stream->head, left = c->count; left; i = x->pool[i].next) {
         struct request *q = &x->pool[i];
         if (q->tick - detour >= sent) break;
+        if (access_carries_data(q->kind) == data) continue;
+        left--;
         if (q->performed || q->addr >> shift != r->addr >> shift) continue;
         request_perform(q);
         q->performed = true;

@@ -10,6 +10,12 @@ bool halves_init(struct partition *p, const struct config *cfg);
 /* The slice of the other half keeps what this one drops, and drops what is written here. */
 void halves_tell(struct partition *p, uint32_t n, const struct request *r,
                  const struct l2_work *work);
+/* The first request of a stream has gone. */
+static inline void halves_served(struct batch *stream, const struct request *r) {
+    struct content *c = &stream->content[access_carries_data(r->kind)];
+    if (--c->count == 0) c->lines = 0;
+}
+
 /* What a TPC does to one line takes place in its order, though its loads may overtake its stores on
  * their way to the other half: older ones there are performed at once, and answered in their time.
  */

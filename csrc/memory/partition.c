@@ -333,6 +333,7 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
         return;
     }
     streams_set(s->requests, s->tpc, x->pool, next);
+    if (halves) halves_served(&s->requests->stream[s->tpc], r);
     s->in_free = (arrived > s->in_free ? arrived : s->in_free) + input_clocks(p, r);
     if (p->write_queue && access_carries_data(r->kind)) write_data(s, tick, input_clocks(p, r));
     p->stats.request_flits += r->flits;

@@ -179,7 +179,7 @@ static void put(struct outbox *b, uint8_t *mark, uint32_t receiver, struct reque
     pool[node].next = XBAR_NONE;
     assert(!*mark || pool[batch->tail].tick <= pool[node].tick);
     if (*mark) pool[batch->tail].next = node;
-    else batch->head = node;
+    else *batch = (struct batch){.head = node};
     *mark = 1;
     batch->tail = node;
     if (pool[node].tick < b->earliest) b->earliest = pool[node].tick;
@@ -347,6 +347,7 @@ static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     tpc->request_free = start + (x->request_pairs ? pair_clocks(tpc, r, start) : r->flits);
     r->tick = start + x->latency + xbar_detour(x, r->tpc, slice);
     put(&tpc->sent, marks_of(&x->to_slice, tpc->sent.side, slice) + r->tpc, slice, x->pool, node);
+    if (x->sides > 1) batch_note(&tpc->sent.row[tpc->sent.side][slice], r);
     return true;
 }
 
@@ -432,14 +433,17 @@ void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tic
         uint8_t writer[1 << XBAR_INDEX_BITS];
         const uint32_t count = take_marks(&x->to_tpc, row, tpc, writer);
         for (uint32_t i = 0; i < count; i++)
+            __builtin_prefetch(&x->pool[x->slice[writer[i]].returned.row[row][tpc].head]);
+        for (uint32_t i = 0; i < count; i++)
             streams_splice(&to->replies, writer[i], x->pool,
                            x->slice[writer[i]].returned.row[row][tpc]);
     }
     for (;;) {
         const uint32_t slice = streams_first(&to->replies, &to->earliest);
         if (to->earliest >= tick) break;
-        const uint32_t node = to->replies.stream[slice].head;
-        streams_set(&to->replies, slice, x->pool, x->pool[node].next);
+        const uint32_t node = to->replies.stream[slice].head, next = x->pool[node].next;
+        streams_set(&to->replies, slice, x->pool, next);
+        if (next != XBAR_NONE) __builtin_prefetch(&x->pool[x->pool[next].next]);
         deliver(x, to, ports, slice, node);
     }
     streams_check(&to->replies, x->pool, x->slices);

@@ -70,6 +70,10 @@ static inline void request_prefetch(const struct request *pool, uint32_t node) {
  * pass. */
 struct batch {
     uint32_t head, tail; /* a stream without any: XBAR_NONE */
+    struct content {
+        uint64_t lines; /* a bit by a hash of the lines of these and of earlier ones */
+        uint32_t count;
+    } content[2]; /* where a chip has halves: of requests without data, and with */
 };
 
 /* Streams of requests, each in order of time, and which of their heads is the earliest: a
@@ -193,6 +197,18 @@ static inline bool access_carries_data(uint8_t kind) {
     return kind == ACCESS_STORE || kind == ACCESS_ATOM;
 }
 
+/* The bit of a line, or of two side by side, in what a batch holds. */
+static inline uint64_t content_bit(uint32_t addr) {
+    return 1ull << ((addr >> 8) * 0x9e3779b1u >> 26);
+}
+
+/* A batch holds this request, too. */
+static inline void batch_note(struct batch *b, const struct request *r) {
+    struct content *c = &b->content[access_carries_data(r->kind)];
+    c->lines |= content_bit(r->addr);
+    c->count++;
+}
+
 /* The half to which an address belongs. */
 static inline uint32_t xbar_home(const struct xbar *x, uint32_t addr) {
     return (uint32_t)__builtin_parity(addr & x->side_mask);
@@ -252,6 +268,10 @@ static inline void streams_splice(struct streams *s, uint32_t i, struct request 
     if (s->stream[i].head == XBAR_NONE) streams_set(s, i, pool, b.head);
     else pool[s->stream[i].tail].next = b.head;
     s->stream[i].tail = b.tail;
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        s->stream[i].content[kind].lines |= b.content[kind].lines;
+        s->stream[i].content[kind].count += b.content[kind].count;
+    }
 }
 
 #endif
