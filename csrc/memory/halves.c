@@ -41,3 +41,15 @@ void halves_perform_older(struct partition *p, uint32_t n, const struct request 
         q->performed = true;
     }
 }
+
+void halves_hop(struct partition *p, uint32_t tag, uint64_t tick) {
+    assert(p->hop_end - p->hop_first <= p->hop_mask);
+    if (p->hop_first == p->hop_end) p->hop_due = tick + p->crossing;
+    p->hops[p->hop_end++ & p->hop_mask] = (struct hop){tick + p->crossing, tag};
+}
+
+uint32_t halves_arrive(struct partition *p) {
+    const uint32_t tag = p->hops[p->hop_first++ & p->hop_mask].tag;
+    p->hop_due = p->hop_first == p->hop_end ? XBAR_NEVER : p->hops[p->hop_first & p->hop_mask].tick;
+    return tag;
+}

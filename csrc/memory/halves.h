@@ -7,6 +7,10 @@
 
 /* What slices of two halves need: no more crosses over than they have asked for. */
 bool halves_init(struct partition *p, const struct config *cfg);
+/* Let something come from the other half. */
+void halves_hop(struct partition *p, uint32_t tag, uint64_t tick);
+/* The first of these is here; returns what it is. */
+uint32_t halves_arrive(struct partition *p);
 /* The slice of the other half keeps what this one drops, and drops what is written here. */
 void halves_tell(struct partition *p, uint32_t n, const struct request *r,
                  const struct l2_work *work);

@@ -164,20 +164,6 @@ static ALWAYS_INLINE void reply(struct partition *p, struct slice *s, uint32_t n
     xbar_return(x, s->number, node);
 }
 
-/* Let something come from the other half. */
-NOINLINE static void hop(struct partition *p, uint32_t tag, uint64_t tick) {
-    assert(p->hop_end - p->hop_first <= p->hop_mask);
-    if (p->hop_first == p->hop_end) p->hop_due = tick + p->crossing;
-    p->hops[p->hop_end++ & p->hop_mask] = (struct hop){tick + p->crossing, tag};
-}
-
-/* The first of these is here; returns what it is. */
-static uint32_t hop_end(struct partition *p) {
-    const uint32_t tag = p->hops[p->hop_first++ & p->hop_mask].tag;
-    p->hop_due = p->hop_first == p->hop_end ? XBAR_NEVER : p->hops[p->hop_first & p->hop_mask].tick;
-    return tag;
-}
-
 /* Fetch sectors that a slice lacks: from the other half's, with what that waits for, or from DRAM.
  */
 static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
@@ -187,7 +173,7 @@ static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, u
         struct slice *other = &p->slice[n ^ 1];
         const uint32_t line = work->fetch.addr >> other->l2.cache.line_shift;
         if (l2_has(&other->l2, line, sectors)) {
-            hop(p, tag, tick);
+            halves_hop(p, tag, tick);
             return;
         }
         const uint32_t awaited = l2_awaits(&other->l2, line, sectors);
@@ -203,7 +189,7 @@ static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, u
 /* Tell the other half what a slice has fetched, if it waits for that. */
 static void echo(struct partition *p, struct slice *s, uint32_t mshr, uint64_t tick) {
     if (!s->echo || !s->echo[mshr] || s->l2.misses.miss[mshr].used) return;
-    hop(p, s->echo[mshr], tick);
+    halves_hop(p, s->echo[mshr], tick);
     s->echo[mshr] = 0;
 }
 
@@ -433,12 +419,12 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
             const bool across = halves && is_across(p, tag);
             if (p->write_queue) take_in(p, tag, across, tick, arrivals);
             if (across) {
-                hop(p, tag, tick);
+                halves_hop(p, tag, tick);
                 continue;
             }
         } else if (halves && other <= due && other < end) {
             tick = other;
-            tag = hop_end(p);
+            tag = halves_arrive(p);
         } else if (due < end) {
             serve(p, n, arrivals, halves);
             continue;
