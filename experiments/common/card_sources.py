@@ -16,15 +16,27 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from experiments import programs
+from experiments import foreign, programs
 from experiments.common.preloading import BASELINE, GHOST, HAND, OURS, PROGRAMS
 from experiments.common.speedups import LIMITED
 from smmux import benchmarks, multiplex, preload
 from smmux.base import parsing
-from smmux.benchmarks import Problem
+from smmux.benchmarks import Problem, Workload
 from smmux.rewriting.listing import listing
 
-__all__ = ["FORMS", "MULTIPLEXED", "Forms", "Size", "Source", "load", "ranged", "unsigned"]
+__all__ = [
+    "FORMS",
+    "MULTIPLEXED",
+    "RANGED",
+    "WRITTEN",
+    "Forms",
+    "Size",
+    "Source",
+    "load",
+    "program",
+    "ranged",
+    "unsigned",
+]
 
 Size = str | Mapping[str, float]
 
@@ -75,10 +87,17 @@ def load(source: str, name: str) -> Any:
     return getattr(module, name)
 
 
+def program(name: str) -> Workload:
+    """The benchmark, the program of a paper, or the foreign kernel of that name."""
+    if name in benchmarks.names():
+        return benchmarks.get(name)
+    return foreign.workload(name) if name in foreign.names() else programs.workload(name)
+
+
 def multiplexed(name: str, size: Size) -> Iterator[Source]:
-    """The Baseline of a benchmark of Table 1, and what `smmux.multiplex` makes of it."""
-    benchmark = benchmarks.get(name)
-    problem, kernel = benchmark.problem(size), benchmark.kernel()
+    """The Baseline of a benchmark of Table 1 or of a foreign kernel, and what `smmux.multiplex` makes of it."""
+    row = program(name)
+    problem, kernel = row.problem(size), row.kernels[row.builds[0]]
     text, name, launch = listing(kernel.definition), kernel.__name__, (problem.grid, problem.block)
     yield Source(BASELINE, RANGED, ranged(text, problem.block), name, problem, *launch)
     yield Source(BASELINE, WRITTEN, text, name, problem, *launch)
@@ -140,8 +159,10 @@ class _Unsigned(ast.NodeTransformer):
 
 
 SQUARE = {"n": 4096}
+CARVEOUTS = (16, 48, 228)
 FORMS: Mapping[str, Forms] = MappingProxyType({
-    "multiplex": Forms(LIMITED, multiplexed, (16, 48, 228), {}),
+    "multiplex": Forms(LIMITED, multiplexed, CARVEOUTS, {}),
+    "foreign": Forms(foreign.names(), multiplexed, CARVEOUTS, {}),
     "tiles": Forms(PROGRAMS, tiled, (None,), {
         **dict.fromkeys(("MMA", "MMAC", "JAC", "EDS", "HSP", "SRD1", "SRD2"), SQUARE),
         "BKP1": {"inputs": 1 << 21},

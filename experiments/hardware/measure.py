@@ -1,6 +1,7 @@
-"""Measure forms of programs on a real card: VTB and VTB_pipe, or tiles, beside their Baseline.
+"""Measure forms of programs on a real card: VTB and VTB_pipe, of the benchmarks or of foreign kernels, or tiles.
 
     python -m experiments.hardware.measure multiplex --out experiments/hardware
+    python -m experiments.hardware.measure foreign --out experiments/hardware --samples 11
     python -m experiments.hardware.measure tiles --out experiments/hardware
 
 This needs Numba with CUDA and a card. What is measured of each program, and how it is spelled, is in
@@ -36,11 +37,9 @@ from typing import Any
 import numpy as np
 
 import smmux
-from experiments import programs
-from experiments.common.card_sources import FORMS, Size, Source, load
+from experiments.common.card_sources import FORMS, Size, Source, load, program
 from experiments.common.measured import short
 from experiments.common.preloading import BASELINE
-from smmux import benchmarks
 from smmux.base import whole_files
 
 BLOCK_EXTRA_BYTES = 1024  # of each block, reserved by the system on compute capability 8.0 and above
@@ -195,8 +194,7 @@ def provenance(cuda: Any, sizes: dict[str, Size]) -> dict[str, Any]:
 
 def sizes_of(name: str, size: Size) -> Mapping[str, float]:
     """The sizes of a program's problem as numbers."""
-    row = benchmarks.get(name) if name in benchmarks.names() else programs.workload(name)
-    return row.sizes[size] if isinstance(size, str) else size
+    return program(name).sizes[size] if isinstance(size, str) else size
 
 
 def main(argv: Sequence[str] | None = None) -> int:

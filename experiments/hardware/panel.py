@@ -1,16 +1,18 @@
 """Figure 11's last panel as a simulated card has it, beside the bars that were measured.
 
     python -m experiments.hardware.panel --out results [--quick] [--through ptxas smmux] [--benchmarks NAME...]
+    python -m experiments.hardware.panel --forms foreign --out results
 
 simulates the kernels of `multiplex_CARD.csv`, the Baseline, VTB and VTB_pipe of the benchmarks that shared memory
-limits, at the sizes and carve-outs of the measurement. They go through the vendor's compiler (`smmux.from_numba`, the
-same text as on the card, in the spelling that was fastest there) and through the compiler of this package. A gain is
-the time of the Baseline over that of a form, as measured: of a launch behind the same one. Printed are the bars, and
-of those with each compiler: how many gains and losses of more than 5 % have the right sign, the rank correlation with
-the measured ones, and the median and largest distance.
+limits, or of `foreign_CARD.csv`, those of foreign kernels, at the sizes and carve-outs of the measurement. They go
+through the vendor's compiler (`smmux.from_numba`, the same text as on the card, in the spelling that was fastest there)
+and through the compiler of this package. A gain is the time of the Baseline over that of a form, as measured: of a
+launch behind the same one. Printed are the bars, and of those with each compiler: how many gains and losses of more
+than 5 % have the right sign, the rank correlation with the measured ones, and the median and largest distance.
 
-Records are kept in OUT/panel.sqlite as soon as they are there, so that a run that was stopped goes on. The files are
-OUT/panel.csv, with a row per kernel and carve-out, and OUT/panel.png.
+What was not measured is predicted all the same, and printed alone. Records are kept in OUT/panel.sqlite as soon as they
+are there, so that a run that was stopped goes on. The files are OUT/panel.csv, with a row per kernel and carve-out, and
+OUT/panel.png; those of foreign kernels begin with their name.
 """
 
 from __future__ import annotations
@@ -26,17 +28,18 @@ import numpy as np
 
 import smmux
 from experiments.common import measured, tables
-from experiments.common.card_sources import Source, load, multiplexed
+from experiments.common.card_sources import FORMS, MULTIPLEXED, RANGED, WRITTEN, Source, load, multiplexed, program
 from experiments.common.preloading import BASELINE
 from experiments.common.speedups import LIMITED, SOME
 from experiments.common.variants import APPROACHES
 from smmux import gpus, multiplex
 from smmux.base import whole_files
-from smmux.benchmarks import get
 from smmux.plot import geometric_mean
 from smmux.sweep import Cache, Record, sweep
 
 THROUGH = ("ptxas", "smmux")
+SETS = {"multiplex": "panel", "foreign": "foreign_panel"}
+"""The sets of forms, and how their files are named."""
 COLUMNS = (
     "benchmark", "variant", "spelling", "through", "carveout_kb", "taken_kb", "cycles", "time_us", "registers",
     "residency", "instructions", "speedup", "measured_us", "measured",
@@ -71,13 +74,14 @@ def through_ptxas(name: str, variant: str, spelling: str, size: str) -> tuple[An
 
 def through_smmux(name: str, variant: str, spelling: str, size: str) -> tuple[Any, Source, int]:
     """The same of the kernel as this package compiles it."""
-    source, kernel = source_of(name, variant, spelling, size), get(name).kernel()
+    source, row = source_of(name, variant, spelling, size), program(name)
+    kernel = row.kernels[row.builds[0]]
     if variant != BASELINE:
         virtual: Any = multiplex.FORMS[variant].function(kernel)
         kernel = virtual.fitted(source.problem.grid, source.problem.block)
     arguments = source.problem.arguments()
-    program = kernel.compile(arguments, gpus.COMPILED, grid=source.grid, block=source.block)
-    return kernel, source, program.shared_bytes + gpus.get(gpus.COMPILED).smem_reserved
+    compiled = kernel.compile(arguments, gpus.COMPILED, grid=source.grid, block=source.block)
+    return kernel, source, compiled.shared_bytes + gpus.get(gpus.COMPILED).smem_reserved
 
 
 def simulate(
@@ -101,34 +105,40 @@ def simulate(
     }
 
 
-def points(names: Sequence[str], through: Sequence[str], size: str, gpu: str) -> Iterator[Record]:
-    """What to simulate: of each form the spelling that was fastest on the card."""
-    rows = measured.load()
+def points(
+    names: Sequence[str], through: Sequence[str], size: str, gpu: str, forms: str = "multiplex"
+) -> Iterator[Record]:
+    """What to simulate: of each form the spelling that was fastest on the card, one where none was measured."""
+    rows = measured.load(forms)
     for way in through:
         for name in names:
-            for kb in measured.carveouts(rows):
-                for variant in (BASELINE, *APPROACHES):
-                    here = [r for r in rows if (r["benchmark"], r["variant"], r["carveout_kb"]) == (name, variant, kb)]
-                    if here:
-                        best = min(here, key=lambda row: row["median_us"])
-                        yield {
-                            "benchmark": name, "variant": variant, "spelling": best["spelling"], "through": way,
-                            "carveout_kb": kb, "size": size, "gpu": gpu,
-                        }  # fmt: skip
+            for kb in FORMS[forms].carveouts:
+                for variant in (BASELINE, *(form.name for form in MULTIPLEXED)):
+                    here = measured_rows(rows, name, variant, kb)
+                    if rows and not here:
+                        continue
+                    first = RANGED if variant == BASELINE else WRITTEN
+                    yield {
+                        "benchmark": name, "variant": variant, "spelling": here[0]["spelling"] if here else first,
+                        "through": way, "carveout_kb": kb, "size": size, "gpu": gpu,
+                    }  # fmt: skip
 
 
-def with_measured(records: Sequence[Record]) -> list[Record]:
-    """The records with their speedups over the Baseline, and with what was measured."""
-    rows = measured.load()
+def measured_rows(rows: Sequence[Record], name: str, variant: str, kb: int | None) -> list[Record]:
+    """What was measured of a form under a carve-out, the fastest spelling first."""
+    here = [r for r in rows if (r["benchmark"], r["variant"], r["carveout_kb"]) == (name, variant, kb)]
+    return sorted(here, key=lambda row: row["median_us"])
+
+
+def with_measured(records: Sequence[Record], forms: str = "multiplex") -> list[Record]:
+    """The records with their speedups over the Baseline, and with what was measured, None for what was not."""
+    rows = measured.load(forms)
     base = {(r["benchmark"], r["through"], r["carveout_kb"]): r["time_us"] for r in records if r["variant"] == BASELINE}
     result = []
     for r in records:
-        card = min(
-            (m for m in rows if all(m[k] == r[k] for k in ("benchmark", "variant", "carveout_kb"))),
-            key=lambda row: row["median_us"],
-        )
+        card: Record = next(iter(measured_rows(rows, r["benchmark"], r["variant"], r["carveout_kb"])), {})
         speedup = base[r["benchmark"], r["through"], r["carveout_kb"]] / r["time_us"]
-        beside = {"measured_us": card["median_us"], "measured": card["speedup"]}
+        beside = {"measured_us": card.get("median_us"), "measured": card.get("speedup")}
         result.append({**r, "speedup": round(speedup, 4), **beside})
     return result
 
@@ -184,13 +194,16 @@ def text(records: Sequence[Record]) -> str:
     rows = []
     for way in ways:
         for kb in (*kbs, None):
-            some = [r for r in forms if r["through"] == way and kb in (None, r["carveout_kb"])]
+            some = [r for r in forms if r["through"] == way and kb in (None, r["carveout_kb"]) and r["measured"]]
             if some:
                 found = agreement(some)
                 rows.append((way, "all" if kb is None else f"{kb} kB", *found.values()))
-    parts.append(tables.table(("through", "carve-out", *agreement(forms)), rows))
+    known = [r for r in records if r["measured"]]
+    if not known:
+        return "\n\n".join(parts)
+    parts.append(tables.table(("through", "carve-out", *agreement(known)), rows))
     for way in ways:
-        ratio = [r["time_us"] / r["measured_us"] for r in records if r["through"] == way]
+        ratio = [r["time_us"] / r["measured_us"] for r in known if r["through"] == way]
         spread = float(np.exp(np.std(np.log(ratio))))
         parts.append(
             f"Times through {way}: {geometric_mean(ratio):.2f} of the card's in the mean, spread x{spread:.2f}."
@@ -205,9 +218,11 @@ def plot(records: Sequence[Record], axes: Any) -> None:
     for ax, kb in zip(axes, sorted({r["carveout_kb"] for r in forms}), strict=True):
         here = [r for r in forms if r["carveout_kb"] == kb]
         places = list(dict.fromkeys((r["benchmark"], r["variant"]) for r in here))
-        at = {place: i + LIMITED.index(place[0]) * 0.6 for i, place in enumerate(places)}
+        names = list(dict.fromkeys(name for name, _ in places))
+        at = {place: i + names.index(place[0]) * 0.6 for i, place in enumerate(places)}
         for i, approach in enumerate(APPROACHES):
-            bars = {at[r["benchmark"], r["variant"]]: r["measured"] for r in here if r["variant"] == approach}
+            own = [r for r in here if r["variant"] == approach and r["measured"]]
+            bars = {at[r["benchmark"], r["variant"]]: r["measured"] for r in own}
             if bars:
                 label = f"{APPROACHES[approach]}, measured"
                 ax.bar(list(bars), list(bars.values()), 0.9, color=f"C{i}", alpha=0.75, label=label)
@@ -215,26 +230,26 @@ def plot(records: Sequence[Record], axes: Any) -> None:
             mine = [r for r in here if r["through"] == way]
             x, y = [at[r["benchmark"], r["variant"]] for r in mine], [r["speedup"] for r in mine]
             ax.plot(x, y, marker, color="black", markersize=4, label=f"simulated, through {way}")
-        names = list(dict.fromkeys(name for name, _ in places))
         middle = [np.mean([at[place] for place in places if place[0] == name]) for name in names]
-        ax.set_xticks(middle, names)
+        ax.set_xticks(middle, names, rotation=90 if len(names) > len(LIMITED) else 0)
         ax.axhline(1, color="gray", linewidth=0.6)
         ax.set_ylabel(f"speedup, {kb} kB")
     axes[0].legend(fontsize=6, ncols=2)
 
 
-def write(records: Sequence[Record], out: Path) -> None:
+def write(records: Sequence[Record], out: Path, name: str = "panel") -> None:
     """The table and the picture."""
-    with whole_files.replacing(out / "panel.csv") as (path,), path.open("w", newline="") as file:
+    with whole_files.replacing(out / f"{name}.csv") as (path,), path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         writer.writerows(records)
     import matplotlib.pyplot as plt
 
     carveouts = len({r["carveout_kb"] for r in records})
-    figure, axes = plt.subplots(carveouts, 1, figsize=(5, 2.2 * carveouts), squeeze=False, layout="constrained")
+    width = 5 if len({r["benchmark"] for r in records}) <= len(LIMITED) else 10
+    figure, axes = plt.subplots(carveouts, 1, figsize=(width, 2.2 * carveouts), squeeze=False, layout="constrained")
     plot(records, axes[:, 0])
-    with whole_files.replacing(out / "panel.png") as (path,):
+    with whole_files.replacing(out / f"{name}.png") as (path,):
         figure.savefig(path, format="png", dpi=150)
     plt.close(figure)
 
@@ -249,16 +264,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="small problems of some benchmarks: a test of the script")
     parser.add_argument("--through", nargs="+", choices=THROUGH, default=THROUGH, help="whose compiler (both)")
-    parser.add_argument("--benchmarks", nargs="+", choices=LIMITED, metavar="NAME", help="which of them (all)")
+    parser.add_argument("--forms", choices=SETS, default="multiplex", help="of which kernels (%(default)s)")
+    parser.add_argument("--benchmarks", nargs="+", metavar="NAME", help="which of them (all)")
     parser.add_argument("--gpu", default=gpus.COMPILED, help="machine (%(default)s)")
     parser.add_argument("--jobs", type=int, help="runs at a time")
     options = parser.parse_args(argv)
-    names = options.benchmarks or (SOME if options.quick else LIMITED)
+    forms, file = options.forms, SETS[options.forms]
+    programs = FORMS[forms].programs
+    names = options.benchmarks or (SOME if options.quick and programs == LIMITED else programs)
     options.out.mkdir(parents=True, exist_ok=True)
-    todo = list(points(names, options.through, "quick" if options.quick else "default", options.gpu))
+    todo = list(points(names, options.through, "quick" if options.quick else "default", options.gpu, forms))
     with Cache(options.out / "panel.sqlite") as cache:
-        records = with_measured(sweep(simulate, todo, jobs=options.jobs, description="panel", cache=cache))
-    write(records, options.out)
+        found = sweep(simulate, todo, jobs=options.jobs, description="panel", cache=cache)
+    records = with_measured(found, forms)
+    write(records, options.out, file)
     sys.stdout.write(text(records) + "\n")
     return 0
 
