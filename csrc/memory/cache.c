@@ -121,19 +121,29 @@ typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint32_t four_tags __attribute__((vector_size(16), aligned(4), may_alias));
 typedef uint64_t two __attribute__((vector_size(16)));
 
-/* Without a branch per way: the one that matches leaves its number, counted from 1. */
-uint32_t cache_find(const struct cache *c, uint32_t line) {
-    const uint32_t first = first_way(c, line), whole = c->ways & ~3u;
-    const uint32_t *tag = &c->tag[first];
+#define MANY_WAYS 16u
+
+/* Which of so many tags, a multiple of four, is that one, counted from 1; 0: none. Without a branch
+ * per tag: the one that matches leaves its number. */
+static uint32_t place_of(const uint32_t *tag, uint32_t count, uint32_t wanted) {
     four found = {0}, place = {1, 2, 3, 4};
-    for (uint32_t way = 0; way < whole; way += 4, place += 4)
-        found |= (four)(*(const four_tags *)(tag + way) == ~line) & place;
+    for (uint32_t i = 0; i < count; i += 4, place += 4)
+        found |= (four)(*(const four_tags *)(tag + i) == wanted) & place;
     const two halves = (two)found;
     const uint64_t pair = halves[0] | halves[1];
-    const uint32_t way = (uint32_t)pair | (uint32_t)(pair >> 32);
-    if (way) return first + way - 1;
-    for (uint32_t i = whole; i < c->ways; i++)
-        if (tag[i] == ~line) return first + i;
+    return (uint32_t)pair | (uint32_t)(pair >> 32);
+}
+
+uint32_t cache_find(const struct cache *c, uint32_t line) {
+    const uint32_t first = first_way(c, line), ways = c->ways, *tag = &c->tag[first];
+    uint32_t way = 0;
+    if (ways >= MANY_WAYS) {
+        const uint32_t place = place_of(tag, ways & ~3u, ~line);
+        if (place) return first + place - 1;
+        way = ways & ~3u;
+    }
+    for (; way < ways; way++)
+        if (tag[way] == ~line) return first + way;
     return CACHE_NONE;
 }
 

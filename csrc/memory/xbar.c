@@ -179,7 +179,7 @@ static void put(struct outbox *b, uint8_t *mark, uint32_t receiver, struct reque
     pool[node].next = XBAR_NONE;
     assert(!*mark || pool[batch->tail].tick <= pool[node].tick);
     if (*mark) pool[batch->tail].next = node;
-    else *batch = (struct batch){.head = node};
+    else batch->head = node;
     *mark = 1;
     batch->tail = node;
     if (pool[node].tick < b->earliest) b->earliest = pool[node].tick;
@@ -220,9 +220,10 @@ void xbar_collect(struct xbar *x, uint32_t slice) {
     for (uint32_t i = 0; i < count; i++)
         __builtin_prefetch(&x->pool[x->tpc[writer[i]].sent.row[row][slice].head]);
     for (uint32_t i = 0; i < count; i++) {
-        const struct batch b = x->tpc[writer[i]].sent.row[row][slice];
-        request_prefetch(x->pool, b.head);
+        struct batch *b = &x->tpc[writer[i]].sent.row[row][slice];
+        request_prefetch(x->pool, b->head);
         streams_splice(&s->requests, writer[i], x->pool, b);
+        if (x->sides > 1) batch_hand_over(b, &s->requests.stream[writer[i]]);
     }
 }
 
@@ -436,7 +437,7 @@ void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tic
             __builtin_prefetch(&x->pool[x->slice[writer[i]].returned.row[row][tpc].head]);
         for (uint32_t i = 0; i < count; i++)
             streams_splice(&to->replies, writer[i], x->pool,
-                           x->slice[writer[i]].returned.row[row][tpc]);
+                           &x->slice[writer[i]].returned.row[row][tpc]);
     }
     for (;;) {
         const uint32_t slice = streams_first(&to->replies, &to->earliest);

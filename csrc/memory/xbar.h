@@ -209,6 +209,15 @@ static inline void batch_note(struct batch *b, const struct request *r) {
     c->count++;
 }
 
+/* What a batch holds belongs to a stream now. */
+static inline void batch_hand_over(struct batch *b, struct batch *stream) {
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        stream->content[kind].lines |= b->content[kind].lines;
+        stream->content[kind].count += b->content[kind].count;
+        b->content[kind] = (struct content){0, 0};
+    }
+}
+
 /* The half to which an address belongs. */
 static inline uint32_t xbar_home(const struct xbar *x, uint32_t addr) {
     return (uint32_t)__builtin_parity(addr & x->side_mask);
@@ -264,14 +273,10 @@ static inline void streams_set(struct streams *s, uint32_t i, const struct reque
 
 /* Put a whole batch at the end of a stream. */
 static inline void streams_splice(struct streams *s, uint32_t i, struct request *pool,
-                                  struct batch b) {
-    if (s->stream[i].head == XBAR_NONE) streams_set(s, i, pool, b.head);
-    else pool[s->stream[i].tail].next = b.head;
-    s->stream[i].tail = b.tail;
-    for (uint32_t kind = 0; kind < 2; kind++) {
-        s->stream[i].content[kind].lines |= b.content[kind].lines;
-        s->stream[i].content[kind].count += b.content[kind].count;
-    }
+                                  const struct batch *b) {
+    if (s->stream[i].head == XBAR_NONE) streams_set(s, i, pool, b->head);
+    else pool[s->stream[i].tail].next = b->head;
+    s->stream[i].tail = b->tail;
 }
 
 #endif
