@@ -3,6 +3,7 @@
 #define SMMUX_LINES_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +14,21 @@ static inline size_t lines_round(size_t bytes) {
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-/* Whole lines of anything, which the caller frees; NULL if there is not enough memory. */
-static inline void *lines_take(size_t bytes) {
-    return aligned_alloc(LINE_BYTES, lines_round(bytes));
+/* Whole lines of zeros, for lines_free; NULL if there is not enough memory. What is large comes
+ * from the host as zeros already, and takes only as much memory as is used. */
+static inline void *lines_alloc(size_t bytes) {
+    uint8_t *base = calloc(1, bytes + 2 * (size_t)LINE_BYTES);
+    if (!base) return NULL;
+    uint8_t *at = base + LINE_BYTES - (uintptr_t)base % LINE_BYTES; /* room for a pointer before */
+    memcpy(at - sizeof base, &base, sizeof base);
+    return at;
 }
 
-/* The same, of zeros. */
-static inline void *lines_alloc(size_t bytes) {
-    void *at = lines_take(bytes);
-    return at ? memset(at, 0, lines_round(bytes)) : NULL;
+static inline void lines_free(void *lines) {
+    uint8_t *base;
+    if (!lines) return;
+    memcpy(&base, (uint8_t *)lines - sizeof base, sizeof base);
+    free(base);
 }
 
 #endif

@@ -131,9 +131,9 @@ void pool_destroy(struct pool *p) {
     for (uint32_t i = 0; i < p->workers; i++) pthread_join(p->thread[i], NULL);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
-    free(p->share);
+    lines_free(p->share);
     free(p->thread);
-    free(p);
+    lines_free(p);
 }
 
 /* Who finds nothing left to take is not waited for: a worker that the host runs late, or not at

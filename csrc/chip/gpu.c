@@ -82,9 +82,9 @@ static void destroy(struct gpu *g) {
     free(g->seconds);
     if (g->sms)
         for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) sm_free(&g->sms[i]);
-    free(g->sms);
-    free(g->ports);
-    free(g->reports);
+    lines_free(g->sms);
+    lines_free(g->ports);
+    lines_free(g->reports);
     launch_release(&g->machine, &g->program);
 }
 

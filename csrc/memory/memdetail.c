@@ -34,7 +34,7 @@ static void destroy(struct memsys *memsys) {
     struct memdetail *m = own(memsys);
     for (uint32_t p = 0; p < m->count; p++) partition_free(&m->partition[p]);
     xbar_free(&m->xbar);
-    free(m);
+    lines_free(m);
 }
 
 /* The first tick at which a packet that is sent at cycle t or later can reach a slice: its head

@@ -151,9 +151,9 @@ static void replay_free(struct replay *r) {
     if (r->memory) r->memory->model->destroy(r->memory);
     free(r->next);
     free(r->index);
-    free(r->accesses);
+    lines_free(r->accesses);
     free(r->senders);
-    free(r->ports);
+    lines_free(r->ports);
     free(r->out);
     free(r->in);
 }

@@ -29,10 +29,9 @@ static uint32_t need_of(const struct sm_cache *c, struct absence a) {
     return pending + a.fresh > c->miss_limit && a.fresh && pending ? CACHE_NONE : a.lines;
 }
 
-uint32_t room_need(const struct sm *sm, enum sm_cache_id cache, const uint32_t addr[32],
-                   const struct segment *seg, uint32_t n) {
-    const struct sm_cache *c = &sm->caches[cache];
-    return cache ? need_of(c, absence_of(c, addr, seg, n)) : n;
+uint32_t room_cached(const struct sm_cache *c, const uint32_t addr[32], const struct segment *seg,
+                     uint32_t n) {
+    return need_of(c, absence_of(c, addr, seg, n));
 }
 
 /* ---- claims ------------------------------------------------------------------------------ */

@@ -38,9 +38,18 @@ static ALWAYS_INLINE void room_line(struct sm *sm, enum sm_cache_id id, uint32_t
 /* The same for all lines of the L1. */
 static inline void room_all_lines(struct sm *sm) { sm->reckoned = 0; }
 
-/* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
-uint32_t room_need(const struct sm *sm, enum sm_cache_id cache, const uint32_t addr[32],
-                   const struct segment *seg, uint32_t n);
+/* How many credits a load takes that a cache serves; CACHE_NONE if that has too many pending
+ * misses.
+ */
+uint32_t room_cached(const struct sm_cache *c, const uint32_t addr[32], const struct segment *seg,
+                     uint32_t n);
+
+/* How many credits these segments take, or CACHE_NONE. */
+static ALWAYS_INLINE uint32_t room_need(const struct sm *sm, enum sm_cache_id cache,
+                                        const uint32_t addr[32], const struct segment *seg,
+                                        uint32_t n) {
+    return cache ? room_cached(&sm->caches[cache], addr, seg, n) : n;
+}
 
 /* How many credits will do for so many segments: all there are, for an access that needs more. */
 static ALWAYS_INLINE int32_t room_enough(const struct sm *sm, uint32_t need) {

@@ -96,9 +96,9 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->id = id;
     sm->m = m;
     sm->port = port;
-    sm->arena = calloc(1, lay_out(sm, NULL) + 64);
+    sm->arena = lines_alloc(lay_out(sm, NULL));
     if (!sm->arena) return ERROR_NO_MEMORY;
-    lay_out(sm, (uint8_t *)sm->arena + (64 - (size_t)sm->arena % 64) % 64);
+    lay_out(sm, sm->arena);
     if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
         return ERROR_NO_MEMORY;
     if (m->accesses && !(sm->records = records_create(m->accesses))) return ERROR_NO_MEMORY;
@@ -123,7 +123,7 @@ void sm_free(struct sm *sm) {
     free(sm->prints);
     free(sm->records);
     free(sm->trace);
-    free(sm->arena);
+    lines_free(sm->arena);
     sm->arena = NULL;
 }
 
