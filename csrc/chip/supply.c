@@ -86,7 +86,7 @@ enum error second_create(struct second **out, const struct config *cfg, struct s
     const uint32_t requests = count * MAX_ASKS;
     s->fill = malloc((requests + MAX_FILLS + 1) * sizeof *s->fill);
     s->pool = malloc(requests * sizeof *s->pool);
-    s->packet = lines_alloc(SUPPLY_PACKETS * sizeof *s->packet);
+    s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
     if (!s->fill || !s->pool || !s->packet) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
     const enum error e = cache_init(&s->cache, &shape, false);

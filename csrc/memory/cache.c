@@ -45,18 +45,18 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, bool dat
     } else {
         c->set_inverse = UINT64_MAX / c->sets + 1;
     }
-    c->lines = calloc(count, sizeof *c->lines);
-    c->tag = calloc(count, sizeof *c->tag);
-    c->data = data ? malloc(shape->bytes) : NULL;
-    if (c->lines && c->tag && (!data || c->data)) return OK;
-    cache_free(c);
-    return ERROR_NO_MEMORY;
+    const size_t lines = lines_round(count * sizeof *c->lines),
+                 tags = lines_round(count * sizeof *c->tag);
+    uint8_t *at = lines_alloc(lines + tags + (data ? shape->bytes : 0));
+    if (!at) return ERROR_NO_MEMORY;
+    c->lines = (struct cache_line *)(void *)at;
+    c->tag = (uint32_t *)(void *)(at + lines);
+    c->data = data ? at + lines + tags : NULL;
+    return OK;
 }
 
 void cache_free(struct cache *c) {
-    free(c->lines);
-    free(c->tag);
-    free(c->data);
+    lines_free(c->lines); /* and all that lies behind */
     c->lines = NULL;
     c->tag = NULL;
     c->data = NULL;

@@ -29,7 +29,7 @@ void l2_free(struct l2 *l) {
 #ifdef SMMUX_CHECK
 void l2_check(const struct l2 *l) {
     misses_check(&l->misses);
-    for (uint32_t i = 0; i < l->misses.capacity; i++) {
+    for (uint32_t i = 0; i < l->misses.fresh; i++) {
         const struct miss *m = &l->misses.miss[i];
         if (!m->used) continue;
         assert(m->index < l->cache.sets * l->cache.ways && m->waiting <= l->merge_limit);

@@ -35,6 +35,7 @@ uint32_t port_extra(const struct config *cfg) {
 }
 
 void port_trim(struct port *port) {
+    if (!port->out_first) return;
     if (port->out_first < port->out_count && 2 * port->out_first < port->out_capacity) return;
     port->out_count -= port->out_first;
     memmove(port->out, port->out + port->out_first, port->out_count * sizeof *port->out);

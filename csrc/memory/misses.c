@@ -19,7 +19,7 @@ enum error misses_init(struct misses *m, uint32_t capacity, bool searched) {
     assert(capacity > 1 || !searched);
     assert(capacity && capacity < MISS_NONE);
     *m = (struct misses){.capacity = capacity, .free = MISS_NONE};
-    m->miss = calloc(capacity, sizeof *m->miss);
+    m->miss = malloc(capacity * sizeof *m->miss); /* those below m->fresh have been used */
     if (!m->miss) return ERROR_NO_MEMORY;
     return searched ? create_buckets(m) : OK;
 }
@@ -34,7 +34,7 @@ void misses_free(struct misses *m) {
 void misses_check(const struct misses *m) {
 #ifdef SMMUX_CHECK
     uint32_t used = 0, idle = 0;
-    for (uint32_t i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->fresh; i++) {
         const struct miss *miss = &m->miss[i];
         if (!miss->used) continue;
         used++;

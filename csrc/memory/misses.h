@@ -60,7 +60,7 @@ static inline uint32_t misses_find(const struct misses *m, uint32_t line) {
 static inline uint32_t misses_start(struct misses *m, uint32_t line) {
     const uint32_t i = m->free == MISS_NONE ? m->fresh++ : m->free;
     struct miss *miss = &m->miss[i];
-    assert(m->count < m->capacity && !miss->used);
+    assert(m->count < m->capacity && (m->free == MISS_NONE || !miss->used));
     assert(!m->bucket || misses_find(m, line) == MISS_NONE);
     if (m->free != MISS_NONE) m->free = miss->next;
     m->count++;

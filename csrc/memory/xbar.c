@@ -97,7 +97,7 @@ static bool place(struct xbar *x) {
                  marks = size_of_marks(x->tpcs, x->slices) + size_of_marks(x->slices, x->tpcs),
                  total = x->slices * slice + x->tpcs * tpc + marks;
     uint8_t *at = x->arena = lines_alloc(total);
-    x->freed = lines_alloc(x->tpcs * size_of_freed(x));
+    x->freed = lines_take(x->tpcs * size_of_freed(x));
     if (!at || !x->freed) return false;
     x->slice = (struct xbar_slice *)(void *)at, at += x->slices * sizeof *x->slice;
     x->tpc = (struct xbar_tpc *)(void *)at, at += x->tpcs * sizeof *x->tpc;
