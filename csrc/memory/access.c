@@ -52,10 +52,16 @@ NOINLINE static void fill(struct access *a) {
     } while (b != a->buffer);
 }
 
+/* How many neighbouring lanes with consecutive words these are; 0 if they are not such ones. */
+static uint32_t words_side_by_side(const struct access *a, uint32_t lanes) {
+    const uint32_t run = lanes >> bits_lowest(lanes);
+    if (!(a->flags & ACCESS_WHOLE)) return a->width == 4 ? consecutive_words(a->addr, lanes) : 0;
+    return run & (run + 1) ? 0 : bits_count(run);
+}
+
 /* Consecutive words at once; false: they are not. */
 static bool read_run(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
-    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
-                   first = bits_lowest(lanes);
+    const uint32_t run = words_side_by_side(a, lanes), first = bits_lowest(lanes);
     if (!run) return false;
     memcpy(access_row(a, 0) + first, from + (a->addr[first] - base), run * 4);
     return true;
@@ -104,8 +110,7 @@ static void load(struct access *a, uint32_t lanes) {
 }
 
 static void store(struct access *a, uint32_t lanes) {
-    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
-                   first = bits_lowest(lanes);
+    const uint32_t run = words_side_by_side(a, lanes), first = bits_lowest(lanes);
     if (run) {
         memcpy(host_of(a, first), a->data[0] + first, run * 4);
         return;
@@ -164,7 +169,7 @@ NOINLINE static void perform_mixed(const struct access *a, uint32_t lanes) {
                               .kind = a->kind,
                               .width = a->width,
                               .sub = a->sub,
-                              .flags = a->flags};
+                              .flags = (uint8_t)(a->flags & ~ACCESS_WHOLE)};
         const struct buffer *b = part.buffer;
         assert(b); /* the access has issued */
         memcpy(part.dst, a->dst, sizeof part.dst);

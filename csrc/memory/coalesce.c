@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/clones.h"
+#include "base/hints.h"
 
 /* The lanes of one segment, and the address bits in which they differ from one of them. */
 struct group {
@@ -80,8 +81,8 @@ static uint32_t scattered(const uint32_t addr[32], uint32_t lanes, uint32_t byte
 #define FEW_SEGMENTS 2u
 
 /* The segments of the lanes, in order of their lowest one; returns how many. */
-static uint32_t segments(const uint32_t addr[32], uint32_t lanes, uint32_t bytes, bool shrink,
-                         struct segment out[COALESCE_MAX_SEGMENTS]) {
+NOINLINE static uint32_t segments(const uint32_t addr[32], uint32_t lanes, uint32_t bytes,
+                                  bool shrink, struct segment out[COALESCE_MAX_SEGMENTS]) {
     uint32_t count = 0;
 
     for (; lanes != 0 && count < FEW_SEGMENTS; lanes &= ~out[count++].lanes)
@@ -117,9 +118,10 @@ CLONES static bool aligned_line(const uint32_t addr[32]) {
 
 bool coalesce_is_line(const uint32_t addr[32]) { return aligned_line(addr); }
 
-/* The transactions of such an access: one line, two half-warps or four sectors. */
-static uint32_t coalesce_line(uint32_t base, uint32_t bytes,
-                              struct segment out[COALESCE_MAX_SEGMENTS]) {
+/* One line, two half-warps or four sectors. */
+uint32_t coalesce_whole(const struct config *cfg, uint32_t base, bool store,
+                        struct segment out[COALESCE_MAX_SEGMENTS]) {
+    const uint32_t bytes = cfg->coalesce_rule == 13 ? 64 : segment_bytes(cfg, 4, store);
     uint32_t lanes = 0xffffffffu >> (32 - bytes / 4);
     uint32_t count = 0;
 
@@ -161,8 +163,6 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
     struct segment line[COALESCE_MAX_SEGMENTS];
 
     assert(width != 0 && width <= 16 && (width & (width - 1)) == 0);
-    if (width == 4 && mask == 0xffffffffu && aligned_line(addr))
-        return coalesce_line(addr[0], cfg->coalesce_rule == 13 ? 64 : bytes, out);
     for (uint32_t first = 0; first < 32; first += step) {
         const uint32_t lanes = mask & group << first;
 

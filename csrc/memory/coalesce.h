@@ -23,6 +23,10 @@ bool coalesce_is_line(const uint32_t addr[32]);
 uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
                         struct segment out[COALESCE_MAX_SEGMENTS]);
 
+/* The transactions of a load or store of such words, from `base` on. */
+uint32_t coalesce_whole(const struct config *cfg, uint32_t base, bool store,
+                        struct segment out[COALESCE_MAX_SEGMENTS]);
+
 /* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
  * 4, 8 or 16 bytes. Returns the number of segments, in order of their lowest lane; under rule 90
  * they are runs of sectors, those of one line behind one another. */

@@ -69,6 +69,8 @@ static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
  * `sub`. If that is the L1, a load, it copies them to access->data[0]; other caches hold no data,
  * so nothing moves. */
 #define ACCESS_FILL 0x80u
+/* Flag of an access of all lanes to words side by side. */
+#define ACCESS_WHOLE 0x40u
 
 /* One memory instruction of one warp, alive until its last transaction is answered.
  *
@@ -84,7 +86,7 @@ struct access {
     uint8_t kind;                   /* enum access_kind */
     uint8_t width;                  /* bytes per lane, 1..16 */
     uint8_t sub;                    /* enum atom_op; sectors of a fill */
-    uint8_t flags;                  /* INSN_SIGNED */
+    uint8_t flags;                  /* INSN_SIGNED and those above */
     uint8_t sink;                   /* enum sink */
     uint8_t cache;                  /* of a SINK_CACHE: which enum sm_cache_id, 0 for others */
     uint16_t miss;                  /* its pending miss there */

@@ -91,7 +91,10 @@ PyObject *bind_coalesce(PyObject *Py_UNUSED(module), PyObject *args, PyObject *k
                                      bind_uint32, &width, bind_uint32, &mask, &store))
         return NULL;
     if (bind_machine(config, &cfg) < 0 || access_arguments(addresses, width, addr) < 0) return NULL;
-    uint32_t n = mask ? coalesce(&cfg, addr, mask, width, store != 0, seg) : 0;
+    const bool whole = width == 4 && mask == 0xffffffffu && coalesce_is_line(addr);
+    uint32_t n = whole  ? coalesce_whole(&cfg, addr[0], store != 0, seg)
+                 : mask ? coalesce(&cfg, addr, mask, width, store != 0, seg)
+                        : 0;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < n; i++)
         if (bind_append(list, Py_BuildValue("(III)", seg[i].addr, seg[i].bytes, seg[i].lanes)) < 0)

@@ -74,7 +74,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     a->tenant = op->sm->tenant[op->warp];
     a->width = op->u->width;
     a->sub = op->u->sub;
-    a->flags = (uint8_t)(op->u->flags & ~INSN_WIDE);
+    a->flags = (uint8_t)((op->u->flags & INSN_SIGNED) | (op->whole ? ACCESS_WHOLE : 0));
     a->kind = (uint8_t)kind_of(op->u->op);
     for (uint32_t i = 0; i < 4; i++)
         a->dst[i] = i < op->u->dst_count ? op->u->data[i] : OPERAND_NONE;
@@ -194,14 +194,20 @@ static uint32_t cache_of(const struct memop *op) {
 }
 
 /* The transactions, or the lines of a cache, that some lanes ask for; returns how many. */
-static ALWAYS_INLINE uint32_t segments_of(const struct memop *op, enum sm_cache_id cache,
-                                          uint32_t lanes,
+static ALWAYS_INLINE uint32_t segments_of(struct memop *op, enum sm_cache_id cache, uint32_t lanes,
                                           struct segment seg[COALESCE_MAX_SEGMENTS]) {
     const struct sm *sm = op->sm;
+    const struct config *cfg = sm->m->cfg;
     const uint32_t line = cache ? 1u << sm->caches[cache].cache.line_shift : 0;
-    return cache
-               ? coalesce_lines(op->addr, lanes, line, seg)
-               : coalesce(sm->m->cfg, op->addr, lanes, op->u->width, !places_load(op->u->op), seg);
+    const bool store = !places_load(op->u->op);
+    op->whole = op->u->width == 4 && lanes == 0xffffffffu && coalesce_is_line(op->addr);
+    if (op->whole && line == 128) {
+        *seg = (struct segment){op->addr[0], 128, lanes};
+        return 1;
+    }
+    if (cache) return coalesce_lines(op->addr, lanes, line, seg);
+    return op->whole ? coalesce_whole(cfg, op->addr[0], store, seg)
+                     : coalesce(cfg, op->addr, lanes, op->u->width, store, seg);
 }
 
 /* Texture values are those at launch: nobody may write the array (launch.c). */
@@ -345,6 +351,7 @@ NOINLINE static bool issue_tiled(struct memop *op, const struct buffer *buffer) 
 
 /* Where only values count an access is served at once. */
 NOINLINE static bool issue_now(struct memop *op, const struct buffer *buffer) {
+    op->whole = false; /* nobody has looked */
     struct access *a = describe(op, buffer);
     count_global(op, NULL, 0);
     access_perform(a, a->mask);
@@ -366,6 +373,7 @@ bool global_const(struct memop *op, uint32_t busy) {
     struct segment seg[COALESCE_MAX_SEGMENTS];
     const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
     const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
+    op->whole = false;
     const uint32_t need = room_need(sm, CACHE_CONST, op->addr, seg, n);
     if (!room_suffices(sm, need, 0)) return room_claim(op, CACHE_CONST, seg, n, need);
     struct access *a = describe(op, NULL);

@@ -14,6 +14,7 @@ struct memop {
     const struct uop *u;
     uint32_t warp, pc, active;
     uint64_t t;   /* from when on it passes through the pipe: when it issues, unless it is queued */
+    bool whole;   /* all lanes ask for words side by side, from a line's first on */
     bool more;    /* a part of an access of which a part is under way already */
     bool follows; /* and a further part follows: until then the warp does not go on */
     const struct copy *copy; /* where an asynchronous copy goes; NULL: it is none */

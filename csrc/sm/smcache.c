@@ -231,7 +231,7 @@ NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t
     const uint32_t index = cache_find(&c->cache, line), inside = (1u << c->cache.line_shift) - 1,
                    words = a->width <= 4 ? 1 : a->width / 4;
     if (index == CACHE_NONE) return;
-    if (lanes == ~0u && a->width == 4 && coalesce_is_line(a->addr) &&
+    if (lanes == ~0u && a->flags & ACCESS_WHOLE &&
         c->cache.lines[index].valid == cache_all(&c->cache)) {
         memcpy(cache_data(&c->cache, index) + (a->addr[0] & inside), a->data[0], sizeof a->data[0]);
         return;
