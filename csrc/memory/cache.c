@@ -45,18 +45,19 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, bool dat
     } else {
         c->set_inverse = UINT64_MAX / c->sets + 1;
     }
-    const size_t lines = lines_round(count * sizeof *c->lines),
-                 tags = lines_round(count * sizeof *c->tag);
-    uint8_t *at = lines_alloc(lines + tags + (data ? shape->bytes : 0));
-    if (!at) return ERROR_NO_MEMORY;
-    c->lines = (struct cache_line *)(void *)at;
-    c->tag = (uint32_t *)(void *)(at + lines);
-    c->data = data ? at + lines + tags : NULL;
+    c->lines = lines_alloc(count * (sizeof *c->lines + sizeof *c->tag));
+    c->data = data ? malloc(shape->bytes) : NULL;
+    if (!c->lines || (data && !c->data)) {
+        cache_free(c);
+        return ERROR_NO_MEMORY;
+    }
+    c->tag = (uint32_t *)(void *)(c->lines + count);
     return OK;
 }
 
 void cache_free(struct cache *c) {
-    lines_free(c->lines); /* and all that lies behind */
+    lines_free(c->lines); /* and the tags behind them */
+    free(c->data);
     c->lines = NULL;
     c->tag = NULL;
     c->data = NULL;
@@ -125,7 +126,7 @@ typedef uint64_t two __attribute__((vector_size(16)));
 
 /* Which of so many tags, a multiple of four, is that one, counted from 1; 0: none. Without a branch
  * per tag: the one that matches leaves its number. */
-static uint32_t place_of(const uint32_t *tag, uint32_t count, uint32_t wanted) {
+NOINLINE static uint32_t place_of(const uint32_t *tag, uint32_t count, uint32_t wanted) {
     four found = {0}, place = {1, 2, 3, 4};
     for (uint32_t i = 0; i < count; i += 4, place += 4)
         found |= (four)(*(const four_tags *)(tag + i) == wanted) & place;
