@@ -319,7 +319,9 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
             return false;
         }
         struct smem_pattern *known = &op->sm->patterns[op->pc % PATTERNS];
-        struct smem_cost cost = smem_recall(known, m->cfg, op->addr, op->active, op->u->width);
+        struct smem_cost cost;
+        if (!smem_plain(m->cfg, op->addr, op->active, op->u->width, &cost))
+            cost = smem_recall(known, m->cfg, op->addr, op->active, op->u->width);
         if (op->u->op == OP_ATOM_SHARED)
             cost.passes *= atomic_passes(m->cfg, op->u) * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bits.h"
 #include "base/config.h"
 #include "base/hints.h"
 
@@ -61,12 +60,6 @@ static ALWAYS_INLINE bool smem_plain(const struct config *cfg, const uint32_t ad
     return !apart || (!astray && width == 4);
 }
 
-/* Bytes by which all addresses may move with nothing changed but rows or, on CC 1.x, which knows
- * words alone, banks. */
-static ALWAYS_INLINE uint32_t smem_row(const struct config *cfg) {
-    return cfg->smem_rule == 1 ? 4 : cfg->smem_banks * (cfg->smem_rule == 3 ? 8 : 4);
-}
-
 /* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
  * 4, 8 or 16 bytes. smem_banks must be a power of two. A request without lanes is free. */
 static ALWAYS_INLINE struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32],
@@ -76,38 +69,11 @@ static ALWAYS_INLINE struct smem_cost smem_passes(const struct config *cfg, cons
     return smem_plain(cfg, addr, mask, width, &cost) ? cost : smem_look(cfg, addr, mask, width);
 }
 
-/* Are the lanes' addresses as far apart as those of the pattern? */
-static ALWAYS_INLINE bool smem_is_alike(const struct smem_pattern *known, const uint32_t addr[32],
-                                        uint32_t mask, uint32_t first) {
-    uint32_t apart = known->mask ^ mask;
-
-    if (mask == 0xffffffffu)
-        for (uint32_t lane = 0; lane < 32; lane++)
-            apart |= (addr[lane] - first) ^ known->from_first[lane];
-    else
-        for (uint32_t lane = 0; lane < 32; lane++)
-            apart |= mask >> lane & 1 ? (addr[lane] - first) ^ known->from_first[lane] : 0;
-    return !apart;
-}
-
 /* The same for an access of an SM, of some lanes. Mostly its instruction has asked for the same
  * words before, or for others some rows further on, which take as long: `known` holds what was
  * looked at last, of this instruction or of another one. */
-static ALWAYS_INLINE struct smem_cost smem_recall(struct smem_pattern *known,
-                                                  const struct config *cfg, const uint32_t addr[32],
-                                                  uint32_t mask, uint32_t width) {
-    struct smem_cost cost;
-
-    if (smem_plain(cfg, addr, mask, width, &cost)) return cost;
-    const uint32_t first = addr[bits_lowest(mask)], in_row = first & (smem_row(cfg) - 1);
-    if (known->width == width && known->in_row == in_row && smem_is_alike(known, addr, mask, first))
-        return known->cost;
-    for (uint32_t lane = 0; lane < 32; lane++) known->from_first[lane] = addr[lane] - first;
-    known->mask = mask;
-    known->in_row = (uint16_t)in_row;
-    known->width = (uint8_t)width;
-    return known->cost = smem_look(cfg, addr, mask, width);
-}
+struct smem_cost smem_recall(struct smem_pattern *known, const struct config *cfg,
+                             const uint32_t addr[32], uint32_t mask, uint32_t width);
 
 /* How many passes a load from the L1 takes of those banks, on machines whose L1 is in them
  * (CC 9.0): of 64 and 128 bits two and four at least, whatever neighbours name. */
