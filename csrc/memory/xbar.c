@@ -244,11 +244,6 @@ uint64_t xbar_earliest(const struct xbar *x) {
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* The place after that one in a ring of `room`. */
-static uint16_t place_after(const struct xbar *x, uint16_t place) {
-    return place + 1u < x->room ? (uint16_t)(place + 1) : 0;
-}
-
 /* Take a place in a slice's queues for the next request; *from is the cycle from which it is free.
  * False: all are taken, and none becomes free at a cycle that is known. */
 static bool take_room(const struct xbar *x, struct xbar_tpc *tpc, uint32_t slice, uint64_t *from) {
@@ -257,7 +252,7 @@ static bool take_room(const struct xbar *x, struct xbar_tpc *tpc, uint32_t slice
     if (!x->room) return true;
     if (room->taken == x->room) return false;
     if (room->next < room->known) *from = tpc->freed[slice * x->room + room->next];
-    room->next = place_after(x, room->next);
+    room->next = xbar_place_after(x, room->next);
     room->taken++;
     return true;
 }
@@ -269,7 +264,7 @@ static void leave_room(const struct xbar *x, struct xbar_tpc *tpc, uint32_t slic
     assert(room->taken);
     tpc->freed[slice * x->room + room->answer] = cycle;
     if (room->known == room->answer) room->known++;
-    room->answer = place_after(x, room->answer);
+    room->answer = xbar_place_after(x, room->answer);
     room->taken--;
 }
 
@@ -444,7 +439,7 @@ void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tic
         if (to->earliest >= tick) break;
         const uint32_t node = to->replies.stream[slice].head, next = x->pool[node].next;
         streams_set(&to->replies, slice, x->pool, next);
-        if (next != XBAR_NONE) __builtin_prefetch(&x->pool[x->pool[next].next]);
+        if (next != XBAR_NONE) request_prefetch_behind(x->pool, next);
         deliver(x, to, ports, slice, node);
     }
     streams_check(&to->replies, x->pool, x->slices);

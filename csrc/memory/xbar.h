@@ -54,6 +54,11 @@ struct request {
     bool performed; /* memory has been read or written for it, ahead of its turn */
 };
 
+/* Ask the host for the request behind that one. */
+static inline void request_prefetch_behind(const struct request *pool, uint32_t node) {
+    if (pool[node].next != XBAR_NONE) __builtin_prefetch(&pool[pool[node].next]);
+}
+
 /* Ask the host for what serving a request will read, and for the request behind it. All that lies
  * in the host's memory, or in the cache of another core, and is asked for one request ahead. */
 static inline void request_prefetch(const struct request *pool, uint32_t node) {
@@ -63,7 +68,7 @@ static inline void request_prefetch(const struct request *pool, uint32_t node) {
     __builtin_prefetch(access);
     __builtin_prefetch(access + 64);
     __builtin_prefetch(access + 128);
-    if (r->next != XBAR_NONE) __builtin_prefetch(&pool[r->next]);
+    request_prefetch_behind(pool, node);
 }
 
 /* A list of requests in order of time: a stream, or what goes from one side to the other in a
@@ -179,6 +184,11 @@ void xbar_preload(struct xbar *x, struct port *ports);
 /* The earliest tick of a reply on its way, XBAR_NEVER if there is none; to be asked between passes.
  */
 uint64_t xbar_earliest(const struct xbar *x);
+
+/* The place after that one in a ring of `room`. */
+static inline uint16_t xbar_place_after(const struct xbar *x, uint16_t place) {
+    return place + 1u < x->room ? (uint16_t)(place + 1) : 0;
+}
 
 /* How many SMs a TPC has: the last one may have fewer. */
 static inline uint32_t xbar_sms_of(const struct xbar *x, uint32_t tpc) {
