@@ -55,7 +55,8 @@ class Options:
     later) rather than `mad` with a rounded product (CC 1.x). latencies: pairs of a class of `classes.def` and its
     clocks; issue_interval: clocks from one instruction of a warp to its next; thrift: with registers, None where they
     are free; "list" alone reads these three. join: whether adjacent accesses are merged into 64- and 128-bit ones.
-    unroll_limit: operations to which a loop with a constant trip count may unroll. float64: whether the machine has
+    unroll_limit: operations to which a loop with a constant trip count may unroll; group: trips that a short loop which
+    stays a loop takes at a time. float64: whether the machine has
     64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's compiler.
     bounds: whether an index outside its axis ends the
     launch. facts: what is known of launches of the program, for its indices. axes: whether the indices of accesses stay
@@ -72,6 +73,7 @@ class Options:
     thrift: Thrift | None = None
     join: bool = True
     unroll_limit: int = 4096
+    group: int = 1
     float64: bool = True
     typing: str = "numpy"
     bounds: bool = False
@@ -86,5 +88,6 @@ class Options:
             ("max_registers", FEWEST_REGISTERS, 255),
             ("issue_interval", 1, 8),
             ("unroll_limit", 0, 1 << 20),
+            ("group", 1, 32),
         ):
             integer(name, getattr(self, name), low, high)

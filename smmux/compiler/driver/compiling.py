@@ -77,6 +77,7 @@ def compile(unit: Unit, signature: Signature, options: Options) -> Program:
         options.fused_mad,
         options.join,
         options.unroll_limit,
+        options.group,
         options.float64,
         options.typing,
         options.bounds,

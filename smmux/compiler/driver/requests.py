@@ -26,6 +26,10 @@ WARP = 32
 WORD = 4
 """Threads of a warp; bytes of a register."""
 
+GROUP, UNROLLED = 4, 1200
+"""Where the list schedule follows the vendor's compiler: trips of a short loop at a time, as in the code of ptxas, and
+operations to which loops of constant trips unroll, LLVM's 300 with the fourfold that it grants where code folds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -80,6 +84,7 @@ class Request:
             values["issue_interval"] = machine.issue_interval
             if machine.list_registers:
                 step, words = max(machine.reg_unit // WARP, 1), machine.pointer_bytes // WORD
+                values["group"], values["unroll_limit"] = GROUP, UNROLLED
                 values["thrift"] = Thrift(machine.list_registers, step, machine.code_registers, words)
         return Options(**{**values, **self.options})
 

@@ -88,6 +88,7 @@ class Context:
         self.inferred: dict[Any, Inference] = {}
         self.storage: dict[Any, Any] = {}  # arrays by the place that declares them
         self.too_long: set[Any] = set()  # loops that did not fit the limit when unrolled
+        self.rolled = 0  # loops emitted that stay loops
         self.stored: dict[
             Any, set[tuple[object, int]]
         ] = {}  # elements of local arrays that a loop turned out to change

@@ -10,7 +10,7 @@ from functools import partial
 from smmux.compiler import ir
 from smmux.compiler.build import words
 from smmux.compiler.build.numbers import Value, constant, weak
-from smmux.compiler.python import array_access, array_choices, assignment, environment, iteration, loop_elements, ranges
+from smmux.compiler.python import array_access, array_choices, assignment, environment, groups, iteration, loop_elements, ranges
 from smmux.compiler.python.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.python.convert import number, operand, truth
 from smmux.compiler.python.infer import infer_statements
@@ -166,7 +166,47 @@ def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     condition = ranges.continues(f, node, over.start, over)
     if condition.known and not condition.const:
         execute(f, node.orelse)
-        return
+    elif not (groups.may_group(f, node, over) and _in_groups(f, node, over, item)):
+        _rolled(f, node, over, condition, lambda counter: _trip(f, node, over, item, counter))
+
+
+def _trip(f: Frame, node: ast.For, over: Range, item: Item, counter: Value) -> None:
+    """One iteration, at a counter."""
+    bind(f, node.target, item(ranges.item(f, node, counter, over)))
+    execute(f, node.body)
+
+
+def _in_groups(f: Frame, node: ast.For, over: Range, item: Item) -> bool:
+    """Several iterations at a time, and what is left over; False, and nothing done, if that is not worth it."""
+    mark, env, saved, loops = f.b.mark(), dict(f.ctx.env), edges_so_far(f), f.ctx.rolled
+    size = f.ctx.options.group
+    whole = groups.grouped(f, node, over, size)
+
+    def body(counter: Value) -> None:
+        for trip in range(size):
+            _trip(f, node, over, item, groups.number(f, node, counter, over, trip))
+
+    condition = ranges.continues(f, node, whole.start, whole)
+    if not condition.known or condition.const:
+        counter = _rolled(f, node, whole, condition, body)
+        if groups.worth(f, mark, loops):
+            left = groups.rest(over, counter)
+            if over.start.known and over.stop.known:
+                rest = range(whole.stop.const, over.stop.const, over.step.const)
+                return unroll(f, node, [partial(item, constant(over.kind, i)) for i in rest], limited=False)
+            f.at(node)
+            again = ranges.continues(f, node, left.start, left)
+            _rolled(f, node, left, again, lambda counter: _trip(f, node, left, item, counter))
+            return True
+    f.b.rewind(mark)
+    f.ctx.env, f.ctx.rolled = env, loops
+    forget_edges(saved)
+    groups.refuse(f, node)
+    return False
+
+
+def _rolled(f: Frame, node: ast.For, over: Range, condition: Value, trip: Callable[[Value], None]) -> Value:
+    """The loop as such; returns its counter behind it. condition: whether it begins."""
     low, high = ranges.counter_bounds(over)
     key: Key = (f.id, f".counter.{node.lineno}.{node.col_offset}")
     initial = replace(over.start, lo=low, hi=high, small=False)
@@ -176,8 +216,7 @@ def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     def body(header: Env) -> None:
         counter = header[key]
         assert isinstance(counter, Value)
-        bind(f, node.target, item(ranges.item(f, node, counter, over)))
-        execute(f, node.body)
+        trip(counter)
 
     def advance(header: Env) -> Env:
         f.at(node)
@@ -190,7 +229,9 @@ def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
         assert isinstance(counter, Value)
         return ranges.goes_on(f, node, counter, over)
 
-    _rotated(f, node, condition, {key: initial}, body, advance, bottom)
+    counter = _rotated(f, node, condition, {key: initial}, body, advance, bottom)[key]
+    assert isinstance(counter, Value)
+    return counter
 
 
 def _rotated(
@@ -201,8 +242,9 @@ def _rotated(
     body: Callable[[Env], None],
     advance: Callable[[Env], Env],
     bottom: Callable[[Env], Value],
-) -> None:
-    """A loop, lowered once more if it turns out to store to elements of local arrays that were not its variables."""
+) -> Env:
+    """A loop, lowered once more if it turns out to store to elements of local arrays that were not its variables.
+    Returns the extra variables behind it."""
     mark, env, saved = f.b.mark(), dict(f.ctx.env), edges_so_far(f)
     changed = _rotated_once(f, node, condition, extra, body, advance, bottom)
     if changed:
@@ -210,7 +252,9 @@ def _rotated(
         f.b.rewind(mark)
         f.ctx.env = env
         forget_edges(saved)
-        _rotated(f, node, condition, extra, body, advance, bottom)
+        return _rotated(f, node, condition, extra, body, advance, bottom)
+    f.ctx.rolled += 1
+    return {key: f.ctx.env.pop(key, value) for key, value in extra.items()}
 
 
 def _rotated_once(
@@ -252,8 +296,6 @@ def _rotated_once(
         changed |= loop_elements.unforeseen(f, before, header, [f.ctx.env])
     env = assignment.settled({**before, **header}, [*paths, *(at_break for _, at_break in loop.breaks)])
     _exit(f, node, env, header, loop.breaks, after, bool(paths))
-    for key in extra:
-        f.ctx.env.pop(key, None)
     return changed
 
 

@@ -1,0 +1,92 @@
+"""Loops that stay loops take several iterations at a time, as a vendor's compiler has them.
+
+Loads of all of them can then be on their way at once, and a branch is paid for once. What is left over of the trips
+goes through a loop of its own, iteration by iteration.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import replace
+
+from smmux.compiler import ir
+from smmux.compiler.analysis.ops import FENCES
+from smmux.compiler.build.builder import Mark
+from smmux.compiler.build.numbers import MACHINE_TYPE, Kind, Value, constant
+from smmux.compiler.python import arith, ranges
+from smmux.compiler.python.context import Frame
+from smmux.compiler.python.convert import operand, result
+from smmux.compiler.python.ranges import Range
+
+LONGEST = 300
+"""Operations of a group at most: LLVM's threshold of loops to unroll, whose share for one trip of four it is."""
+
+TOGETHER = FENCES | {"shfl"}
+"""Operations that all threads meet at, or that say so: a loop with one of them keeps its trips."""
+
+
+def may_group(f: Frame, node: ast.For, over: Range) -> bool:
+    """Whether the trips of a loop can be taken in groups, as far as its text tells."""
+    if f.b.dry or f.b.block is None or f.ctx.options.group <= 1 or (node, f.source, "group") in f.ctx.too_long:
+        return False
+    plain = over.kind is Kind.INT32 and over.counted is Kind.INT32 and over.step.known and over.step.const > 0
+    if not plain or over.start.lo < 0 or over.step.const > 1 << 20:
+        return False
+    if node.orelse:
+        return False
+    leaves = (ast.Break, ast.Continue, ast.Return, ast.While)
+    return not any(isinstance(inner, leaves) for statement in node.body for inner in ast.walk(statement))
+
+
+def refuse(f: Frame, node: ast.For) -> None:
+    """Remember that a loop is not worth grouping."""
+    f.ctx.too_long.add((node, f.source, "group"))
+
+
+def grouped(f: Frame, node: ast.For, over: Range, size: int) -> Range:
+    """The range of the groups: its numbers are those at which a whole group begins."""
+    step = over.step.const
+    by, back = constant(over.kind, size * step), (size - 1) * step
+    if over.start.known and over.stop.known:
+        groups = ranges.trips(over.start.const, over.stop.const, step) // size
+        stop = constant(over.kind, over.start.const + groups * size * step)
+        return replace(over, stop=stop, step=by, last=(stop.const, stop.const))
+    stop = over.stop
+    if stop.lo < 0:  # so that the subtraction stays a number of its type
+        reg = f.b.op("max.s32", MACHINE_TYPE[over.kind], operand(f, stop), ir.Imm(0, MACHINE_TYPE[over.kind]))
+        stop = result(over.kind, reg, 0, max(stop.hi, 0))
+    stop = arith.binary(f, node, "Sub", stop, constant(over.kind, back))
+    return replace(over, stop=stop, step=by, last=(over.last[0] - back, over.last[1] - back))
+
+
+def rest(over: Range, counter: Value) -> Range:
+    """The range of the trips that are left over, from the counter on behind the last group."""
+    return replace(over, start=replace(counter, lo=over.start.lo, hi=max(over.start.hi, over.stop.hi)))
+
+
+def number(f: Frame, node: ast.For, counter: Value, over: Range, trip: int) -> Value:
+    """The counter of a trip of the group that begins at a counter."""
+    if not trip:
+        return counter
+    low, high = ranges.counter_bounds(over)
+    moved = arith.binary(f, node, "Add", replace(counter, lo=low, hi=high), constant(over.kind, trip * over.step.const))
+    return replace(moved, lo=low, hi=high)
+
+
+def emitted(f: Frame, mark: Mark) -> Iterable[ir.Instr]:
+    """What was emitted since a mark."""
+    blocks = f.b.function.blocks
+    if mark.block is not None:
+        yield from mark.block.instrs[mark.instrs :]
+    for block in blocks[mark.blocks :]:
+        yield from block.instrs
+
+
+def worth(f: Frame, mark: Mark, loops: int) -> bool:
+    """Whether the loop emitted since a mark is a short one without barriers and loops of its own.
+
+    loops: those that had been emitted then."""
+    if f.b.emitted - mark.emitted > LONGEST or f.ctx.rolled != loops + 1:
+        return False
+    return not any(instr.op in TOGETHER or instr.op.startswith("vote.") for instr in emitted(f, mark))
