@@ -113,6 +113,10 @@ class AddressAnalysis:
             form = self._forms[operand]
         return form
 
+    def forget(self, reg: Reg) -> None:
+        """Find the form of a register anew, since its definition has changed."""
+        self._forms.pop(reg, None)
+
     def _visit(self, root: Reg) -> None:
         """Find the forms of `root` and of all that it depends on, sources first, without recursion."""
         work = [root]

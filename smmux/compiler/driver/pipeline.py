@@ -58,6 +58,10 @@ def _contract(function: Function, options: Options) -> None:
     contract(function, options.fused_mad)
 
 
+def _reduce(function: Function, options: Options) -> None:
+    reduce_strength(function, chained=options.thrift is not None and options.schedule == "list")
+
+
 CONSTRUCT, LOWER_ADDRESSES = _plain(construct), _plain(lower_addresses)
 
 PREPARE: tuple[Pass, ...] = (
@@ -79,7 +83,7 @@ PREPARE: tuple[Pass, ...] = (
 """Passes that no register budget concerns. After "construct" each register has one definition."""
 
 LOWER: tuple[Pass, ...] = (
-    _plain(reduce_strength),
+    _reduce,
     LOWER_ADDRESSES,
     _plain(number_values),
     _plain(remove_dead),

@@ -26,9 +26,10 @@ WARP = 32
 WORD = 4
 """Threads of a warp; bytes of a register."""
 
-GROUP, UNROLLED = 4, 1200
-"""Where the list schedule follows the vendor's compiler: trips of a short loop at a time, as in the code of ptxas, and
-operations to which loops of constant trips unroll, LLVM's 300 with the fourfold that it grants where code folds."""
+GROUP, UNROLLED = 16, 1200
+"""Where the list schedule follows the vendor's compiler: trips of a short loop at a time, four of LLVM's times four of
+ptxas's, as its code of such loops has them, and operations to which loops of constant trips unroll, LLVM's 300 with the
+fourfold that it grants where code folds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 A counter is a phi of the header that grows by an invariant step per iteration. An address base + sum of coefficient *
 counter + invariants becomes a phi of its own: it starts in the preheader and is advanced at the latch. Accesses whose
-addresses differ by a constant share one.
+addresses differ by a constant share one. Where registers are to be saved, products and addresses of one block that
+differ by invariants are a chain instead, each one the one before plus their difference, as ptxas has them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from smmux.compiler.analysis.affine import AddressAnalysis, Affine, signed
@@ -25,8 +27,9 @@ most are left for values. Accesses beyond it compute their address anew in every
 carries more than 12; a larger number matters to loops over many more arrays, and costs a register per address."""
 
 
-def reduce_strength(function: Function) -> None:
-    """Reduce products, then addresses, in every loop with one latch; inner loops first."""
+def reduce_strength(function: Function, chained: bool = False) -> None:
+    """Reduce products, then addresses, in every loop with one latch; inner loops first. chained: whether to save
+    registers by chains."""
     graph = Graph(function)
     defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
     home = {dst: block for block in graph.order for instr in block.instrs for dst in instr.dsts}
@@ -34,7 +37,7 @@ def reduce_strength(function: Function) -> None:
         before = preheader(graph, loop)
         if before is not None and len(loop.latches) == 1 and len(graph.preds[loop.header]) == 2:
             blocks = sorted(loop.blocks, key=graph.index.__getitem__)
-            reduction = _Reduction(function, loop, blocks, before, defs, home)
+            reduction = _Reduction(function, loop, blocks, before, defs, home, chained)
             reduction.products()
             reduction.addresses()
 
@@ -56,12 +59,16 @@ class _Reduction:
         before: Block,
         defs: dict[Reg, Instr],
         home: dict[Reg, Block],
+        chained: bool,
     ) -> None:
         self.function, self.loop, self.blocks, self.before = function, loop, blocks, before
         self.latch = loop.latches[0]
         self.defs, self.home = defs, home
         self.analysis = AddressAnalysis(defs)
         self.counters: dict[Reg, _Counter] = {}
+        self.chained = chained
+        self.chain: dict[Hashable, tuple[Reg, Affine, int]] = {}
+        self.apart: dict[Affine, Operand] = {}
         for phi in phis(loop.header):
             self._find_counter(phi)
 
@@ -103,13 +110,23 @@ class _Reduction:
         for block in self.blocks:
             for instr in block.instrs:
                 if instr.op == "mul.lo.s32" and instr.guard is None:
-                    self._product(instr)
+                    self._product(instr, block)
 
-    def _product(self, instr: Instr) -> None:
+    def _product(self, instr: Instr, block: Block) -> None:
         for x, y in (instr.srcs, instr.srcs[::-1]):
             form = self.analysis.affine(x)
             if not self._invariant(y) or not self._linear(form) or not self.analysis.affine(y).terms:
                 continue
+            link = block, y, form.terms
+            if self.chained and link in self.chain:
+                last, before, _ = self.chain[link]
+                apart = form.plus(before, -1).constant
+                by = self._multiple(y, apart, instr.loc)
+                instr.op, instr.srcs = "add.s32", (last, by)
+                self.analysis.forget(instr.dsts[0])
+                self.chain[link] = instr.dsts[0], form, 0
+                return
+            self.chain[link] = instr.dsts[0], form, 0
             start = self._times(self._emit(self._start(form), instr.loc), y, instr.loc)
             step = self._times(self._emit(self._step(form), instr.loc), y, instr.loc)
             reg = self._counter(start, step, instr.loc)
@@ -117,6 +134,13 @@ class _Reduction:
             counter = _Counter(self.analysis.affine(start), self.analysis.affine(step))
             self.counters[reg] = self.counters[instr.dsts[0]] = counter
             return
+
+    def _multiple(self, y: Operand, factor: int, loc: Loc | None) -> Operand:
+        """A multiple of an invariant, computed once."""
+        form = self.analysis.affine(y).times(factor)
+        if form not in self.apart:
+            self.apart[form] = self._times(Imm(factor, Type.U32), y, loc)
+        return self.apart[form]
 
     def _times(self, x: Operand, y: Operand, loc: Loc | None) -> Operand:
         if isinstance(x, Imm) and x.bits in (0, 1):
@@ -129,12 +153,55 @@ class _Reduction:
         """Lower the accesses of this loop whose address is affine in its counters."""
         known: dict[tuple[Operand | None, Affine], tuple[Reg, int]] = {}
         for block in self.blocks:
+            links: dict[Instr, Instr] = {}
+            self.chain.clear()
             for instr in block.instrs:
                 if instr.mem is None or instr.mem.lowered:
                     continue
                 form = self.analysis.byte_offset(instr)
-                if self._linear(form):
+                if self._linear(form) and not (self.chained and self._linked(instr, form, block, known, links)):
                     self._access(instr, form, known)
+            if links:
+                block.instrs = [
+                    i for instr in block.instrs for i in ((links[instr], instr) if instr in links else (instr,))
+                ]
+
+    def _linked(
+        self,
+        instr: Instr,
+        form: Affine,
+        block: Block,
+        known: dict[tuple[Operand | None, Affine], tuple[Reg, int]],
+        links: dict[Instr, Instr],
+    ) -> bool:
+        """Lower an access whose address differs by invariants from the one before it in the block, to the sum of
+        that and the difference; False where there is none such."""
+        mem = instr.mem
+        assert mem is not None
+        base = base_operand(mem.array)
+        counted = tuple(term for term in form.terms if isinstance(term[0], Reg) and term[0] in self.counters)
+        link, key = (base, counted), (base, Affine(0, form.terms))
+        if key in known:
+            self.chain[link] = (known[key][0], form, known[key][1])
+            return False
+        if link not in self.chain:
+            self._access(instr, form, known)
+            if key in known:
+                self.chain[link] = (known[key][0], form, known[key][1])
+            return True
+        last, before, constant = self.chain[link]
+        apart = Affine(0, form.plus(before, -1).terms)
+        if apart.terms:
+            if apart not in self.apart:
+                self.apart[apart] = self._emit(apart, instr.loc)
+            reg = self.function.reg(Type.U32)
+            links[instr] = Instr("add.s32", (reg,), (last, self.apart[apart]), instr.loc)
+            self.defs[reg], self.home[reg] = links[instr], block
+            last = reg
+        self.chain[link] = last, form, constant
+        instr.srcs = (last, *instr.srcs[1:])
+        instr.mem = replace(mem, offset=(form.constant - constant) & MASK, lowered=True)
+        return True
 
     def _access(self, instr: Instr, form: Affine, known: dict[tuple[Operand | None, Affine], tuple[Reg, int]]) -> None:
         mem = instr.mem

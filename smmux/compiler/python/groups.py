@@ -13,7 +13,7 @@ from dataclasses import replace
 from smmux.compiler import ir
 from smmux.compiler.analysis.ops import FENCES
 from smmux.compiler.build.builder import Mark
-from smmux.compiler.build.numbers import MACHINE_TYPE, Kind, Value, constant
+from smmux.compiler.build.numbers import MACHINE_TYPE, RANGE, Kind, Value, constant
 from smmux.compiler.python import arith, ranges
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import operand, result
@@ -26,22 +26,27 @@ TOGETHER = FENCES | {"shfl"}
 """Operations that all threads meet at, or that say so: a loop with one of them keeps its trips."""
 
 
-def may_group(f: Frame, node: ast.For, over: Range) -> bool:
-    """Whether the trips of a loop can be taken in groups, as far as its text tells."""
-    if f.b.dry or f.b.block is None or f.ctx.options.group <= 1 or (node, f.source, "group") in f.ctx.too_long:
+def sizes(f: Frame, node: ast.For, over: Range) -> list[int]:
+    """The trips of the groups in which those of a loop can be taken, as far as its text tells: what is left over of
+    large groups goes into smaller ones."""
+    size = f.ctx.options.group
+    found = [size >> shift for shift in range(0, size.bit_length(), 2) if size >> shift > 1]
+    return [size for size in found if (node, f.source, size) not in f.ctx.too_long] if _may(f, node, over) else []
+
+
+def _may(f: Frame, node: ast.For, over: Range) -> bool:
+    if f.b.dry or f.b.block is None:
         return False
     plain = over.kind is Kind.INT32 and over.counted is Kind.INT32 and over.step.known and over.step.const > 0
-    if not plain or over.start.lo < 0 or over.step.const > 1 << 20:
-        return False
-    if node.orelse:
+    if not plain or over.step.const > 1 << 20 or node.orelse:
         return False
     leaves = (ast.Break, ast.Continue, ast.Return, ast.While)
     return not any(isinstance(inner, leaves) for statement in node.body for inner in ast.walk(statement))
 
 
-def refuse(f: Frame, node: ast.For) -> None:
-    """Remember that a loop is not worth grouping."""
-    f.ctx.too_long.add((node, f.source, "group"))
+def refuse(f: Frame, node: ast.For, size: int) -> None:
+    """Remember that groups of that size are not worth it."""
+    f.ctx.too_long.add((node, f.source, size))
 
 
 def grouped(f: Frame, node: ast.For, over: Range, size: int) -> Range:
@@ -52,11 +57,12 @@ def grouped(f: Frame, node: ast.For, over: Range, size: int) -> Range:
         groups = ranges.trips(over.start.const, over.stop.const, step) // size
         stop = constant(over.kind, over.start.const + groups * size * step)
         return replace(over, stop=stop, step=by, last=(stop.const, stop.const))
-    stop = over.stop
-    if stop.lo < 0:  # so that the subtraction stays a number of its type
-        reg = f.b.op("max.s32", MACHINE_TYPE[over.kind], operand(f, stop), ir.Imm(0, MACHINE_TYPE[over.kind]))
-        stop = result(over.kind, reg, 0, max(stop.hi, 0))
-    stop = arith.binary(f, node, "Sub", stop, constant(over.kind, back))
+    if over.stop.lo - back >= RANGE[over.kind][0]:
+        stop = arith.binary(f, node, "Sub", over.stop, constant(over.kind, back))
+    else:  # no range begins below the least number, at which this one stops
+        machine = MACHINE_TYPE[over.kind]
+        reg = f.b.op("add.sat.s32", machine, operand(f, over.stop), operand(f, constant(over.kind, -back)))
+        stop = result(over.kind, reg, RANGE[over.kind][0], over.stop.hi - back)
     return replace(over, stop=stop, step=by, last=(over.last[0] - back, over.last[1] - back))
 
 

@@ -10,7 +10,16 @@ from functools import partial
 from smmux.compiler import ir
 from smmux.compiler.build import words
 from smmux.compiler.build.numbers import Value, constant, weak
-from smmux.compiler.python import array_access, array_choices, assignment, environment, groups, iteration, loop_elements, ranges
+from smmux.compiler.python import (
+    array_access,
+    array_choices,
+    assignment,
+    environment,
+    groups,
+    iteration,
+    loop_elements,
+    ranges,
+)
 from smmux.compiler.python.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.python.convert import number, operand, truth
 from smmux.compiler.python.infer import infer_statements
@@ -166,7 +175,7 @@ def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     condition = ranges.continues(f, node, over.start, over)
     if condition.known and not condition.const:
         execute(f, node.orelse)
-    elif not (groups.may_group(f, node, over) and _in_groups(f, node, over, item)):
+    elif not any(_in_groups(f, node, over, item, size) for size in groups.sizes(f, node, over)):
         _rolled(f, node, over, condition, lambda counter: _trip(f, node, over, item, counter))
 
 
@@ -176,10 +185,9 @@ def _trip(f: Frame, node: ast.For, over: Range, item: Item, counter: Value) -> N
     execute(f, node.body)
 
 
-def _in_groups(f: Frame, node: ast.For, over: Range, item: Item) -> bool:
+def _in_groups(f: Frame, node: ast.For, over: Range, item: Item, size: int) -> bool:
     """Several iterations at a time, and what is left over; False, and nothing done, if that is not worth it."""
     mark, env, saved, loops = f.b.mark(), dict(f.ctx.env), edges_so_far(f), f.ctx.rolled
-    size = f.ctx.options.group
     whole = groups.grouped(f, node, over, size)
 
     def body(counter: Value) -> None:
@@ -194,14 +202,13 @@ def _in_groups(f: Frame, node: ast.For, over: Range, item: Item) -> bool:
             if over.start.known and over.stop.known:
                 rest = range(whole.stop.const, over.stop.const, over.step.const)
                 return unroll(f, node, [partial(item, constant(over.kind, i)) for i in rest], limited=False)
-            f.at(node)
-            again = ranges.continues(f, node, left.start, left)
-            _rolled(f, node, left, again, lambda counter: _trip(f, node, left, item, counter))
+            groups.refuse(f, node, size)  # in what is left over
+            _counted(f, node, left, item)
             return True
     f.b.rewind(mark)
     f.ctx.env, f.ctx.rolled = env, loops
     forget_edges(saved)
-    groups.refuse(f, node)
+    groups.refuse(f, node, size)
     return False
 
 
