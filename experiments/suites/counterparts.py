@@ -1,5 +1,7 @@
 """Kernels of the open half's CUDA C++ once more, in Python: the same launches, sums in the same order, flat arrays.
 
+Python has no `__restrict__`, so that kernels have no counterpart here in whose loops loads wait for stores without it.
+
 They tell the error of this package's compiler from that of the machine, which the vendor's code of the same kernels has
 alone. `KERNELS` holds them by `suite.name`.
 """
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux import cuda, float32, float64, int32
+from smmux import cuda, float32, float64, int32, uint32
 
 __all__ = ["KERNELS"]
 
@@ -273,7 +275,7 @@ def wave_double(n, before, now, after):
 
 
 @_of("particles")
-@cuda.jit
+@cuda.jit(fastmath=True)  # so that the root is the card's own, as that of CUDA C++
 def bodies(n, body, force):
     tile = cuda.shared.array((128, 4), float32)
     t = cuda.threadIdx.x
@@ -341,21 +343,6 @@ def fir(n, x, y):
 
 @_of("signals")
 @cuda.jit
-def biquad(channels, n, x, y):
-    c = cuda.grid(1)
-    if c >= channels:
-        return
-    s1, s2 = float32(0), float32(0)
-    for k in range(n):
-        given = x[k * channels + c]
-        out = float32(0.25) * given + s1
-        s1 = float32(0.5) * given - float32(0.25) * out + s2
-        s2 = float32(0.25) * given + float32(0.125) * out
-        y[k * channels + c] = out
-
-
-@_of("signals")
-@cuda.jit
 def haar(x, y):
     v = cuda.shared.array(512, float32)
     t = cuda.threadIdx.x
@@ -385,7 +372,7 @@ def rank_pull(n, starts, edges, share, following):
         return
     total = float32(0)
     for e in range(starts[v], starts[v + 1]):
-        total += share[edges[e]]
+        total += share[uint32(edges[e])]
     following[v] = float32(0.15) + float32(0.85) * total
 
 
@@ -397,7 +384,7 @@ def relax(n, starts, edges, costs, distance, following):
         return
     own = distance[v]
     for e in range(starts[v], starts[v + 1]):
-        cuda.atomic.min(following, edges[e], own + costs[e])
+        cuda.atomic.min(following, uint32(edges[e]), own + costs[e])
 
 
 @_of("graphs")
@@ -408,7 +395,7 @@ def shortcuts(n, steps, parent, root):
         return
     at = v
     s = 0
-    while s < steps and parent[at] != at:
-        at = parent[at]
+    while s < steps and parent[uint32(at)] != at:
+        at = parent[uint32(at)]
         s += 1
     root[v] = at

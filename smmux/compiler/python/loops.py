@@ -191,8 +191,8 @@ def _in_groups(f: Frame, node: ast.For, over: Range, item: Item, size: int) -> b
     whole = groups.grouped(f, node, over, size)
 
     def body(counter: Value) -> None:
-        for trip in range(size):
-            _trip(f, node, over, item, groups.number(f, node, counter, over, trip))
+        for at in groups.numbers(f, node, counter, over, size):
+            _trip(f, node, over, item, at)
 
     condition = ranges.continues(f, node, whole.start, whole)
     if not condition.known or condition.const:
