@@ -69,4 +69,20 @@ def alone(bench: Bench) -> Iterator[Row]:
     bench.card.free(base)
 
 
-PROBES = {"scattered": scattered, "atomics_alone": alone}
+def halves(bench: Bench) -> Iterator[Row]:
+    """Clocks of a store of a warp to every second word, where the words between are stored to `apart` accesses later;
+    0: never."""
+    base, module = bench.card.alloc(REGION), bench.module("scattered")
+    for who, chosen in groups(bench.card.multiprocessors).items():
+        for apart in (0, 1, 2, 4, 8):
+            function = module["halves"] if apart else module["store_4"]
+            times = [
+                _clocks(bench, function, (base, np.uint32(REGION), np.uint32(apart or 8), np.int32(n)), chosen)
+                for n in (FEW, MANY)
+            ]
+            each = (times[1] - times[0]) / ((MANY - FEW) * WARPS * (2 if apart else 1))
+            yield {"who": who, "count": len(chosen), "apart": apart, "clocks": each}
+    bench.card.free(base)
+
+
+PROBES = {"scattered": scattered, "atomics_alone": alone, "store_halves": halves}

@@ -52,3 +52,22 @@ extern "C" __global__ void add_alone(char *base, unsigned lines, int rounds, con
     __syncthreads();
     if (threadIdx.x == 0) out[here] = clock64() - begin;
 }
+
+// Each sector is stored to in two halves, by accesses of lanes 8 bytes from one another: the second halves of `apart`
+// accesses follow the first ones of these.
+extern "C" __global__ void halves(char *base, unsigned bytes, unsigned apart, int rounds, const unsigned short *rank,
+                                  unsigned long long *out) {
+    unsigned here;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(here));
+    if (rank[here] == 65535) return;
+    unsigned warp = rank[here] * (blockDim.x / 32) + threadIdx.x / 32, at = (warp * rounds * 32 + threadIdx.x % 32) * 8;
+    __syncthreads();
+    long long begin = clock64();
+    for (int i = 0; i < rounds; i += apart, at += apart * 32 * 8)
+        for (unsigned half = 0; half < 8; half += 4)
+#pragma unroll 4
+            for (unsigned j = 0; j < apart; j++) *(volatile unsigned *)(base + (at + j * 32 * 8) % bytes + half) = i;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) out[here] = clock64() - begin;
+}
