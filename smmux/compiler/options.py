@@ -25,7 +25,8 @@ class Thrift:
     values go to local memory for none below that. step: registers of a thread in which they are allocated; of the
     limits that are so far apart, from `free` on, the first counts with which nothing goes to local memory. held,
     words: what code holds beside the kernel's values, and words of each of these, which are indices and addresses of 64
-    bits more often than not; such words are never so many that a thread has more than `free` by them.
+    bits more often than not, unless it is half of such a value by itself; these words are never so many that a thread
+    has more than `free` by them.
     """
 
     free: int
@@ -38,11 +39,12 @@ class Thrift:
         yield from range(self.free, min(needed, most), self.step)
         yield most
 
-    def counted(self, needed: int, most: int) -> int:
-        """The registers that a thread has by the vendor's count, of which the kernel's values take `needed`."""
+    def counted(self, needed: int, held: int, most: int) -> int:
+        """The registers that a thread has by the vendor's count, of which the kernel's values take `needed`; held: the
+        words of these values at a time."""
         if not self.held:
             return needed
-        return max(needed, min(self.held + self.words * needed, self.free, most))
+        return max(needed, min(self.held + held, self.free, most))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from functools import wraps
 
 from smmux.base import interrupt
 from smmux.compiler.analysis.verify import Stage, verify
-from smmux.compiler.code.budget import Search
+from smmux.compiler.code.budget import Allocated, Search
 from smmux.compiler.code.encode import encode
+from smmux.compiler.code.wide import words_held
 from smmux.compiler.ir import Function, Space
 from smmux.compiler.options import Options
 from smmux.compiler.passes.addresses import lower_addresses
@@ -155,7 +156,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         function.filename,
         code,
         uniforms,
-        _registers(assignment.nregs, options),
+        _registers(best, options),
         assignment.npreds,
         function.shared_bytes,
         function.dynamic_bytes,
@@ -174,10 +175,11 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
     )
 
 
-def _registers(needed: int, options: Options) -> int:
-    """The registers of a thread, of which the code needs so many."""
+def _registers(code: Allocated, options: Options) -> int:
+    """The registers of a thread."""
+    needed = code.assignment.nregs
     if options.thrift and options.schedule == "list":
-        needed = options.thrift.counted(needed, options.max_registers)
+        needed = options.thrift.counted(needed, words_held(code, options.thrift.words), options.max_registers)
     return max(needed, 1)
 
 
