@@ -3,7 +3,8 @@
 The kernels are those of `experiments.suites`; the code that is simulated is the very code that ran on the card, at the
 clock that it ran at. Cycles count from launch to end, with cold caches, as `sm__cycles_elapsed.max` does. The suites
 are halves by a rule that was fixed before anything was measured: the open half is what the machine may be improved by;
-of the sealed half only the sum is printed, with --half sealed or both, until the machine is frozen.
+of the sealed half only the sum is printed, with --half sealed or both, until the machine is frozen. What stands in
+Python too goes through this package's compiler as well, so that the compiler's error and the machine's stand apart.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from experiments.common import tables
 from experiments.common.harness import Experiment, name_of_machine
+from experiments.common.suite_python import in_python, kernels
 from experiments.common.suite_runs import measured, provenance, simulated
 from experiments.common.verdicts import Verdict
 from experiments.suites import SIZES, STRATA, SUITES, WORKLOADS, is_open
@@ -34,6 +36,8 @@ BARS = {
     "h200": {"mean": 0.15},
 }
 """By card: mean absolute error and 90th percentile at most, and correlation of the logarithms at least."""
+PYTHON_BAR = 0.25
+"""Mean absolute error at most, of what stands in Python and goes through this package's compiler, on an H100."""
 OTHERS = (
     ("Accel-Sim 1, QV100", "traces", 0.15, None, None, 1.00, "80 workloads; Khairy et al., ISCA 2020"),
     ("Accel-Sim 1, RTX A6000", "traces", 0.3403, 0.8931, 5.13, 0.97, "128 benchmarks; Huerta et al., MICRO 2025"),
@@ -76,7 +80,14 @@ def run(
         {"machine": machine, "kernel": name, "size": size, "mhz": known[name, size].mhz} for name, size in longest_first
     ]
     found = sweep(simulated, points, jobs=jobs, description="modern")
-    records = [record | beside(record, card) for record in found]
+    also = [point for point in points if point["kernel"] in kernels()]
+    in_ours = {
+        (of["kernel"], of["size"]): of for of in sweep(in_python, also, jobs=jobs, description="modern, in Python")
+    }
+    records = [
+        record | beside(record, card) | python_beside(in_ours.get((record["kernel"], record["size"])), card)
+        for record in found
+    ]
     records.sort(key=lambda record: (list(WORKLOADS).index(record["kernel"]), SIZES.index(record["size"])))
     shown = [record for record in records if FROZEN or record["half"] == "open"]
     hidden = [record for record in records if not FROZEN and record["half"] == "sealed"]
@@ -96,6 +107,26 @@ def beside(record: Record, card: str = "h100") -> Record:
         "measured_dram_bytes": counted["dram__bytes_read.sum"] + counted["dram__bytes_write.sum"],
         "measured_l2_sectors": counted["lts__t_sectors_srcunit_tex.sum"],
     }  # fmt: skip
+
+
+def python_beside(record: Record | None, card: str = "h100") -> Record:
+    """What a launch of a kernel in Python took, beside what the card said of the vendor's code; None: there is none."""
+    if record is None:
+        return {}
+    row = measured(card)[record["kernel"], record["size"]]
+    own = {name: record[name] for name in ("python_cycles", "python_instructions", "python_registers")}
+    return {
+        **own,
+        "python_error": record["python_cycles"] / row.cycles - 1,
+        "measured_registers": int(row.counters["launch__registers_per_thread"]),
+    }
+
+
+def in_both(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Launches of kernels that stand in Python too: of the vendor's code, and of this package's compiler's."""
+    both = [record for record in launches(records) if record.get("python_cycles")]
+    ours = [record | {"cycles": record["python_cycles"], "error": record["python_error"]} for record in both]
+    return both, ours
 
 
 def errors(records: Sequence[Record]) -> Record:
@@ -148,6 +179,10 @@ def check(records: Sequence[Record]) -> list[Verdict]:
                 right = of[what] >= bar if what == "correlation" else of[what] <= bar
                 text = f"{what} of {'the logarithms' if what == 'correlation' else 'the absolute errors'}, {half}"
                 verdicts.append(Verdict(f"{half}, {what}:", text, bar, of[what], bool(right)))
+    ours = in_both(records)[1]
+    if card_of(records) == "h100" and ours:
+        mean, text = errors(ours)["mean"], "mean of the absolute errors of kernels in Python, through this compiler"
+        verdicts.append(Verdict("in Python, mean:", text, PYTHON_BAR, mean, mean <= PYTHON_BAR))
     return verdicts
 
 
@@ -181,7 +216,27 @@ def table(records: Sequence[Record]) -> str:
     ]  # fmt: skip
     parts = [tables.table(("kernel", "size", "stratum", "measured", "simulated", "error"), rows)] if rows else []
     parts.append(tables.table(("", *COLUMNS), [[name, *_cells(of)] for name, of in summary(records).items()]))
+    both, ours = in_both(records)
+    if both:
+        parts.append(tables.table(PYTHON_HEADER, _python_rows(both)))
+        sums = [["vendor's code", *_cells(errors(both))], ["in Python", *_cells(errors(ours))]]
+        parts.append(tables.table(("the same launches", *COLUMNS), sums))
     return "\n\n".join([*parts, tables.table(OTHERS_HEADER, _others())])
+
+
+PYTHON_HEADER = ("kernel", "size", "measured", "vendor's code", "in Python", "instructions", "registers", "ptxas")
+
+
+def _python_rows(both: Sequence[Record]) -> list[list[str]]:
+    """The errors of each launch in both ways, instructions over the card's, and registers."""
+    return [
+        [
+            r["kernel"], r["size"], f"{r['measured']:.0f}", f"{100 * r['error']:+.1f} %",
+            f"{100 * r['python_error']:+.1f} %", f"{r['python_instructions'] / r['measured_instructions']:.2f}",
+            str(r["python_registers"]), str(r["measured_registers"]),
+        ]
+        for r in both
+    ]  # fmt: skip
 
 
 def caption(records: Sequence[Record]) -> str:
@@ -273,6 +328,7 @@ def page(records: Sequence[Record]) -> str:
     lines += [f"| {name} | {' | '.join(_cells(of))} |" for name, of in summary(records).items()]
     lines += ["", "## What others publish", "", f"| {' | '.join(OTHERS_HEADER)} |", "|---" * len(OTHERS_HEADER) + "|"]
     lines += [f"| {' | '.join(cells)} |" for cells in _others()]
+    lines += _python_page(records)
     lines += [
         "",
         "## The open half",
@@ -286,6 +342,28 @@ def page(records: Sequence[Record]) -> str:
     ]
     return "\n".join(lines) + "\n"
 
+
+def _python_page(records: Sequence[Record]) -> list[str]:
+    """The section on kernels in Python."""
+    both, ours = in_both(records)
+    if not both:
+        return []
+    bar = f", where {_percent(PYTHON_BAR)} in the mean is the bar" if card_of(records) == "h100" else ""
+    lines = ["", "## As Python through this compiler", "", PYTHON_TEXT.format(launches=len(both), bar=bar)]
+    lines += [f"| the same launches | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
+    lines += [f"| vendor's code | {' | '.join(_cells(errors(both)))} |"]
+    lines += [f"| in Python | {' | '.join(_cells(errors(ours)))} |", ""]
+    lines += [f"| {' | '.join(PYTHON_HEADER)} |", "|---" * len(PYTHON_HEADER) + "|"]
+    return lines + [f"| {' | '.join(cells)} |" for cells in _python_rows(both)]
+
+
+PYTHON_TEXT = """\
+The kernels of the numeric suite are Python, which Numba compiled for the card, and kernels of other suites of the open
+half have [counterparts](../experiments/suites/counterparts.py) in Python. Through this package's compiler, {launches}
+launches differ from the card by what the machine and the compiler are off together{bar}; the vendor's code of the same
+kernels shows the machine's part. Instructions are those of the simulated launch over those of the card: Numba's code
+tests each index for being negative, with 64 bits, which costs the card's code of the numeric suite most of them.
+"""
 
 PAGES = {"h100": "modern", "h200": "modern_h200"}
 """The page of each card, and its picture."""
