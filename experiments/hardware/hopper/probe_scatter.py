@@ -69,20 +69,20 @@ def alone(bench: Bench) -> Iterator[Row]:
     bench.card.free(base)
 
 
-def halves(bench: Bench) -> Iterator[Row]:
-    """Clocks of a store of a warp to every second word, where the words between are stored to `apart` accesses later;
+def in_parts(bench: Bench) -> Iterator[Row]:
+    """Clocks of a store of a warp of one word in so many, where the words between are stored to `apart` accesses later;
     0: never."""
     base, module = bench.card.alloc(REGION), bench.module("scattered")
     for who, chosen in groups(bench.card.multiprocessors).items():
-        for apart in (0, 1, 2, 4, 8):
-            function = module["halves"] if apart else module["store_4"]
-            times = [
-                _clocks(bench, function, (base, np.uint32(REGION), np.uint32(apart or 8), np.int32(n)), chosen)
-                for n in (FEW, MANY)
-            ]
-            each = (times[1] - times[0]) / ((MANY - FEW) * WARPS * (2 if apart else 1))
-            yield {"who": who, "count": len(chosen), "apart": apart, "clocks": each}
+        for parts in (2, 4):
+            for apart in (0, 1, 2, 4, 8):
+                whole = (base, np.uint32(REGION))
+                given = (np.uint32(parts), np.uint32(apart)) if apart else (np.uint32(4 * parts),)
+                function = module["in_parts" if apart else "store_4"]
+                times = [_clocks(bench, function, (*whole, *given, np.int32(n)), chosen) for n in (FEW, MANY)]
+                each = (times[1] - times[0]) / ((MANY - FEW) * WARPS * (parts if apart else 1))
+                yield {"who": who, "count": len(chosen), "parts": parts, "apart": apart, "clocks": each}
     bench.card.free(base)
 
 
-PROBES = {"scattered": scattered, "atomics_alone": alone, "store_halves": halves}
+PROBES = {"scattered": scattered, "atomics_alone": alone, "stores_in_parts": in_parts}

@@ -53,20 +53,21 @@ extern "C" __global__ void add_alone(char *base, unsigned lines, int rounds, con
     if (threadIdx.x == 0) out[here] = clock64() - begin;
 }
 
-// Each sector is stored to in two halves, by accesses of lanes 8 bytes from one another: the second halves of `apart`
-// accesses follow the first ones of these.
-extern "C" __global__ void halves(char *base, unsigned bytes, unsigned apart, int rounds, const unsigned short *rank,
-                                  unsigned long long *out) {
+// Each sector is stored to in parts, one word of each lane at a time, by accesses of lanes `parts` words from one
+// another: the next words of `apart` accesses follow the ones before of these.
+extern "C" __global__ void in_parts(char *base, unsigned bytes, unsigned parts, unsigned apart, int rounds,
+                                    const unsigned short *rank, unsigned long long *out) {
     unsigned here;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(here));
     if (rank[here] == 65535) return;
-    unsigned warp = rank[here] * (blockDim.x / 32) + threadIdx.x / 32, at = (warp * rounds * 32 + threadIdx.x % 32) * 8;
+    unsigned warp = rank[here] * (blockDim.x / 32) + threadIdx.x / 32, row = 32 * 4 * parts;
+    unsigned at = warp * rounds * row + threadIdx.x % 32 * 4 * parts;
     __syncthreads();
     long long begin = clock64();
-    for (int i = 0; i < rounds; i += apart, at += apart * 32 * 8)
-        for (unsigned half = 0; half < 8; half += 4)
+    for (int i = 0; i < rounds; i += apart, at += apart * row)
+        for (unsigned word = 0; word < parts; word++)
 #pragma unroll 4
-            for (unsigned j = 0; j < apart; j++) *(volatile unsigned *)(base + (at + j * 32 * 8) % bytes + half) = i;
+            for (unsigned j = 0; j < apart; j++) *(volatile unsigned *)(base + (at + j * row) % bytes + 4 * word) = i;
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) out[here] = clock64() - begin;
