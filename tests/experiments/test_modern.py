@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import smmux
 from experiments import modern, suites
-from experiments.common import suite_runs
+from experiments.common import suite_python, suite_runs
 from experiments.common.suite_runs import FOLDER, compiled, measured, provenance
 from experiments.suites import SIZES, STRATA, SUITES, WORKLOADS, Launch, is_open
 from smmux import gpus
@@ -116,7 +116,11 @@ def test_of_the_sealed_half_only_the_sum_is_told(monkeypatch: pytest.MonkeyPatch
     def simulated(machine: Any, kernel: str, size: str, mhz: int) -> dict[str, Any]:
         return {"cycles": 2 * measured()[kernel, size].cycles}
 
+    def in_python(machine: Any, kernel: str, size: str, mhz: int) -> dict[str, Any]:
+        return {"python_cycles": measured()[kernel, size].cycles * 2, "python_instructions": 7, "python_registers": 9}
+
     monkeypatch.setattr(modern, "simulated", simulated)
+    monkeypatch.setattr(modern, "in_python", in_python)
     assert not modern.FROZEN
     for half in modern.HALVES:
         rows = modern.run(quick=True, jobs=1, half=half)
@@ -132,6 +136,17 @@ def test_of_the_sealed_half_only_the_sum_is_told(monkeypatch: pytest.MonkeyPatch
         assert ("sealed" in modern.summary(rows)) == (half != "open")
     assert modern.summary(rows)["sealed"]["mean"] == pytest.approx(1)
     assert {verdict.reproduced for verdict in modern.check(rows) if "correlation" not in verdict.id} == {False}
+
+
+def test_counterparts_are_of_the_open_half_and_right() -> None:
+    """The small launches of kernels in Python; `in_python` raises where a result is wrong."""
+    assert len(suite_python.kernels()) >= 30
+    assert all(is_open(WORKLOADS[name].suite) for name in suite_python.kernels())
+    for name in suite_python.kernels():
+        found = suite_python.in_python(gpus.get(gpus.COMPILED), name, "small")
+        assert found["python_registers"] <= 32
+        rows = [{"kernel": name, "size": "small"} | found]
+        assert modern.python_beside(rows[0])["python_error"] < 1
 
 
 def test_it_is_drawn() -> None:
