@@ -29,12 +29,18 @@ TOGETHER = FENCES | {"shfl"}
 """Operations that all threads meet at, or that say so: a loop with one of them keeps its trips."""
 
 
-def sizes(f: Frame, node: ast.For, over: Range) -> list[int]:
+class TooLongError(Exception):
+    """A group has more operations than are worth it."""
+
+
+def sizes(f: Frame, node: ast.For, over: Range, largest: int | None) -> list[int]:
     """The trips of the groups in which those of a loop can be taken, as far as its text tells: what is left over of
     large groups goes into smaller ones."""
     size = f.ctx.options.group
     found = [size >> shift for shift in range(0, size.bit_length(), 2) if size >> shift > 1]
-    return [size for size in found if (node, f.source, size) not in f.ctx.too_long] if _may(f, node, over) else []
+    if not _may(f, node, over):
+        return []
+    return [n for n in found if n <= (largest or size) and (node, f.source, n) not in f.ctx.too_long]
 
 
 def _may(f: Frame, node: ast.For, over: Range) -> bool:
@@ -111,6 +117,12 @@ def emitted(f: Frame, mark: Mark) -> Iterable[ir.Instr]:
         yield from mark.block.instrs[mark.instrs :]
     for block in blocks[mark.blocks :]:
         yield from block.instrs
+
+
+def check_length(f: Frame, mark: Mark) -> None:
+    """Give a group up that is too long already."""
+    if f.b.emitted - mark.emitted > LONGEST:
+        raise TooLongError
 
 
 def worth(f: Frame, mark: Mark, loops: int) -> bool:

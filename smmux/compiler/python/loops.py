@@ -169,13 +169,14 @@ def while_loop(f: Frame, node: ast.While) -> None:
 # -- loops that stay loops
 
 
-def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
-    """for over a range: a counter of its own, so that the body may assign the loop variable."""
+def _counted(f: Frame, node: ast.For, over: Range, item: Item, largest: int | None = None) -> None:
+    """for over a range: a counter of its own, so that the body may assign the loop variable. largest: trips of a group
+    at most."""
     f.at(node)
     condition = ranges.continues(f, node, over.start, over)
     if condition.known and not condition.const:
         execute(f, node.orelse)
-    elif not any(_in_groups(f, node, over, item, size) for size in groups.sizes(f, node, over)):
+    elif not any(_in_groups(f, node, over, item, size) for size in groups.sizes(f, node, over, largest)):
         _rolled(f, node, over, condition, lambda counter: _trip(f, node, over, item, counter))
 
 
@@ -187,24 +188,28 @@ def _trip(f: Frame, node: ast.For, over: Range, item: Item, counter: Value) -> N
 
 def _in_groups(f: Frame, node: ast.For, over: Range, item: Item, size: int) -> bool:
     """Several iterations at a time, and what is left over; False, and nothing done, if that is not worth it."""
-    mark, env, saved, loops = f.b.mark(), dict(f.ctx.env), edges_so_far(f), f.ctx.rolled
+    mark, env, saved = f.b.mark(), dict(f.ctx.env), edges_so_far(f)
+    loops, around = f.ctx.rolled, len(f.loops)
     whole = groups.grouped(f, node, over, size)
 
     def body(counter: Value) -> None:
         for at in groups.numbers(f, node, counter, over, size):
             _trip(f, node, over, item, at)
+            groups.check_length(f, mark)
 
     condition = ranges.continues(f, node, whole.start, whole)
     if not condition.known or condition.const:
-        counter = _rolled(f, node, whole, condition, body)
-        if groups.worth(f, mark, loops):
-            left = groups.rest(over, counter)
-            if over.start.known and over.stop.known:
-                rest = range(whole.stop.const, over.stop.const, over.step.const)
-                return unroll(f, node, [partial(item, constant(over.kind, i)) for i in rest], limited=False)
-            groups.refuse(f, node, size)  # in what is left over
-            _counted(f, node, left, item)
-            return True
+        try:
+            counter = _rolled(f, node, whole, condition, body)
+        except groups.TooLongError:
+            del f.loops[around:]
+        else:
+            if groups.worth(f, mark, loops):
+                if over.start.known and over.stop.known and over.step.known:
+                    rest = range(whole.stop.const, over.stop.const, over.step.const)
+                    return unroll(f, node, [partial(item, constant(over.kind, i)) for i in rest], limited=False)
+                _counted(f, node, groups.rest(over, counter), item, size - 1)
+                return True
     f.b.rewind(mark)
     f.ctx.env, f.ctx.rolled = env, loops
     forget_edges(saved)
