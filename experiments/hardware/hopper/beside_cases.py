@@ -123,6 +123,16 @@ REASONS: dict[tuple[str, str], str] = {
     ("intervals", "S2R.TID, 4 partitions"): "special registers are read by one unit of the whole SM, here by lanes",
     ("intervals", "SHFL.BFLY, 1 partition"): "shuffles take no queue",
     ("intervals", ""): "a queue of the sub-core drains with its own rhythm, which was fitted to bursts",
+    (
+        "interval_pairs",
+        "",
+    ): "operands of both are read at once; where they get into each other's way is known for pairs of "
+    "arithmetic alone, and the queue of shared memory has its own rhythm",
+    ("queue_depth", ""): "four queues that fill at once are let out in turns here, in bursts on the card",
+    (
+        "stall_and_yield",
+        "NOP, stall 12, bit 1",
+    ): "measured with FFMA it is one clock in both; what is no instruction of a unit takes two here",
     ("counted_chains", "ATOMS.EXCH"): "all atomics but compare-and-swap take as long as an addition",
     ("release", "ATOMS.ADD, result"): "an addition whose result is used takes three clocks more than in a chain",
     ("branches", "bssy and bsync"): "the pair costs two clocks more here, which nobody has explained",
@@ -133,10 +143,21 @@ REASONS: dict[tuple[str, str], str] = {
     ("l2_rates", "write, GPC"): "nothing limits what a GPC writes but the ports of its TPCs",
     ("l2_rates", "write, all"): "slices take in stores without a loss",
     (
+        "dram_stream",
+        "",
+    ): "channels turn from reading to writing more often than the card's, which keeps more dirty lines",
+    (
         "code_ladder",
         "",
     ): "jumps: the machine has no level of 4 kB in front, and its lines ahead are asked for at jumps, too",
-    ("atomics", ""): "one rule for all atomics; in a short run slices are not in step yet, and a fence hides some",
+    (
+        "atomics",
+        "atom_u32, one word, 1 blocks",
+    ): "a compiled loop with four of them under way, which the card answers one by one",
+    (
+        "atomics",
+        "",
+    ): "one rule for all atomics; ports take more ahead than the card's, so that a short run ends too early",
     ("barriers", ""): "a lone barrier is left a clock late",
 }
 """By probe and case, or for all cases of a probe: why the machine is more than a tenth off. What is said of halves,
