@@ -11,12 +11,14 @@ compiler were made with. Each has problems of three sizes, of which the default 
 
 from __future__ import annotations
 
-from experiments.foreign import data, tiles, vectors
+from experiments.foreign import foreign_data, foreign_tiles, foreign_vectors
 from smmux.benchmarks import Workload
 
 __all__ = ["names", "workload"]
 
-_WORKLOADS: dict[str, Workload] = {row.name: row for module in (tiles, vectors, data) for row in module.WORKLOADS}
+_WORKLOADS: dict[str, Workload] = {
+    row.name: row for module in (foreign_tiles, foreign_vectors, foreign_data) for row in module.WORKLOADS
+}
 
 
 def names() -> tuple[str, ...]:

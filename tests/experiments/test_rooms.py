@@ -48,13 +48,13 @@ def test_continuous_integration_finds_the_scripts() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_rooms_know_only_what_lies_below(path: Path) -> None:
-    """Scripts and judges know what is common, the programs and the suites, which know neither."""
+    """Scripts and judges know what is common, the programs, foreign kernels and the suites, which know neither."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "experiments":
             rooms = (
                 {alias.name for alias in node.names} if node.module == "experiments" else {node.module.split(".")[1]}
             )
-            known = {"suites"} if path.parent.name == "suites" else {"common", "programs", "suites"}
+            known = {path.parent.name} & {"foreign", "suites"} or {"common", "foreign", "programs", "suites"}
             assert rooms <= (known | {"gallery"} if path.stem in OF_ALL else known)
 
 

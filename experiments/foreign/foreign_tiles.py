@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.foreign.row import row
+from experiments.foreign.foreign_row import row
 from smmux import cuda, float32
 from smmux.benchmarks.base import Problem, close, eighths, equal, frozen, poisoned
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.foreign.row import row
+from experiments.foreign.foreign_row import row
 from smmux import cuda, float32, int32, uint8
 from smmux.benchmarks.base import Problem, close, eighths, equal, frozen, poisoned
 
