@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from smmux import benchmarks, gpus
+from smmux import benchmarks, cuda, gpus
 from smmux.compiler.driver.pipeline import compile_prepared, prepare
 from smmux.compiler.options import Options, Thrift
 from smmux.compiler.program import Program
@@ -43,10 +43,24 @@ def test_the_first_limit_without_local_memory_counts(seed: int, length: int, dep
 def test_what_is_counted_never_exceeds_what_is_free_by_itself(
     needed: int, free: int, held: int, words: int, most: int
 ) -> None:
-    counted = Thrift(free, 8, held, words).counted(needed, most)
+    counted = Thrift(free, 8, held, words).counted(needed, words * needed, most)
     assert needed <= counted <= max(needed, free)
     assert counted <= max(needed, most)
     assert counted == needed or held
+
+
+def test_halves_of_numbers_of_64_bits_count_once() -> None:
+    def one(a, o):  # type: ignore[no-untyped-def]
+        i = cuda.grid(1)
+        o[i] = a[i] + a[i + 1]
+
+    single, double = (
+        cuda.jit(one).compile(
+            (np.zeros(64, dtype), np.zeros(64, dtype)), gpus.get(gpus.COMPILED), grid=1, block=32
+        ).nregs
+        for dtype in (np.float32, np.float64)
+    )  # fmt: skip
+    assert single <= double <= single + 2
 
 
 @pytest.mark.parametrize("name", ["MV", "MM"])
