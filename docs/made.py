@@ -33,7 +33,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = {
     "CHANGELOG.md": "changes.md",
-    "CONTRIBUTING.md": "contributing.md",
+    ".github/CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
     "csrc/README.md": "core.md",
     "experiments/README.md": "experiments.md",

@@ -33,6 +33,7 @@ __all__ = [
     "Size",
     "Source",
     "load",
+    "module_of",
     "program",
     "ranged",
     "unsigned",
@@ -77,14 +78,19 @@ class Forms:
     sizes: Mapping[str, Mapping[str, float]]
 
 
-def load(source: str, name: str) -> Any:
-    """The kernel of that name in a source text, compiled by Numba."""
-    module = types.ModuleType(f"{name}_numba")
+def module_of(source: str, name: str) -> types.ModuleType:
+    """The module that a source text makes; compilers and tracebacks find its lines."""
+    module = types.ModuleType(f"{name}_source")
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     sys.modules[module.__name__] = module
     exec(compile(source, filename, "exec"), vars(module))
-    return getattr(module, name)
+    return module
+
+
+def load(source: str, name: str) -> Any:
+    """The kernel of that name in a source text, compiled by Numba."""
+    return getattr(module_of(source, name), name)
 
 
 def program(name: str) -> Workload:

@@ -5,9 +5,6 @@ The numeric suite's are the very text that Numba compiled for the card; those of
 
 from __future__ import annotations
 
-import linecache
-import sys
-import types
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from experiments import suites
+from experiments.common.card_sources import module_of
 from experiments.common.suite_runs import NOMINAL_MHZ, machine_at
 from experiments.suites import WORKLOADS, counterparts
 from smmux import cuda
@@ -30,11 +28,8 @@ SOURCE = Path(suites.__file__).parent / "numeric_kernels.py"
 def kernels() -> dict[str, Any]:
     """The kernels by `suite.name`, in the order of the suites."""
     text = SOURCE.read_text("utf-8").replace("from numba import", "from smmux import")
-    module, file = types.ModuleType("smmux_numeric_kernels"), f"<{SOURCE.name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    sys.modules[module.__name__] = module
-    exec(compile(text, file, "exec"), vars(module))
-    found = {f"numeric.{name}": cuda.jit(vars(module)[name]) for name in vars(module)["SIGNATURES"]}
+    numeric = vars(module_of(text, SOURCE.stem))
+    found = {f"numeric.{name}": cuda.jit(numeric[name]) for name in numeric["SIGNATURES"]}
     found |= counterparts.KERNELS
     return {name: found[name] for name in WORKLOADS if name in found}
 

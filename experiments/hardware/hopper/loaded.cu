@@ -1,6 +1,8 @@
 // Memory under load, by few and by many lanes. Who takes part is told by `rank`, as in scattered.cu.
 
-// RESULT 0: ATOMG whose result is dropped, 1: one whose result is waited for, 2: RED. The lanes below `active` add to words, `group` of them to the same one, which lie `stride` bytes apart. Warps have words of their own, or all the same (`apart` 0).
+// RESULT 0: ATOMG whose result is dropped, 1: one whose result is waited for, 2: RED. The lanes below `active` add to
+// words, `group` of them to the same one, which lie `stride` bytes apart. Warps have words of their own, or all the same
+// (`apart` 0).
 template <int RESULT> __device__ void lanes(char *base, int active, int group, int stride, int apart, int rounds,
                                             const unsigned short *rank, unsigned long long *out) {
     unsigned here, lane = threadIdx.x % 32, got = 0;

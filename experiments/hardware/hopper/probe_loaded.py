@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from .bench import Bench, Row
 from .probe_caches import KB, MB
-from .probe_scatter import groups
+from .probe_scatter import clocks_per_round, groups
 
-ROUNDS = (8, 40)
-"""Of which the difference counts: start and end, fence included, cost the same."""
 LANES = ("lanes_add", "lanes_add_result", "lanes_red")
 REGIONS_KB = (8, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 FOOTPRINT_BITS = (20, 24, 28)
-
-
-def _clocks(
-    bench: Bench, function: Any, grid: int, threads: int, arguments: Sequence[Any], chosen: Sequence[int]
-) -> float:
-    """The median of the clocks that the chosen multiprocessors take: the second time, when caches are warm."""
-    card = bench.card
-    ranks, out = card.alloc(512), card.alloc(8 * 256)
-    rank = np.full(256, 65535, np.uint16)
-    rank[list(chosen)] = np.arange(len(chosen))
-    card.put(ranks, rank)
-    for _ in range(2):
-        function(grid, threads, *arguments, ranks, out)
-        card.sync()
-    clocks = card.get(out, 256, np.uint64)[list(chosen)]
-    card.free(ranks)
-    card.free(out)
-    return float(np.median(clocks.astype(np.int64)))
-
-
-def _per_round(bench: Bench, function: Any, threads: int, arguments: Sequence[Any], chosen: Sequence[int]) -> float:
-    """Clocks of a round of all warps."""
-    times = [
-        _clocks(bench, function, bench.card.multiprocessors, threads, (*arguments, np.int32(n)), chosen)
-        for n in ROUNDS
-    ]  # fmt: skip
-    return (times[1] - times[0]) / (ROUNDS[1] - ROUNDS[0])
 
 
 def atomic_lanes(bench: Bench) -> Iterator[Row]:
@@ -58,7 +28,7 @@ def atomic_lanes(bench: Bench) -> Iterator[Row]:
             for warps, apart in ((1, 4096), (4, 4096), (32, 4096), (32, 0)):
                 for lanes, group, stride in cases:
                     numbers = [np.int32(value) for value in (lanes, group, stride, apart)]
-                    clocks = _per_round(bench, module[form], 32 * warps, (base, *numbers), chosen)
+                    clocks = clocks_per_round(bench, module[form], (base, *numbers), chosen, 32 * warps)
                     yield {
                         "form": form, "who": who, "warps": warps, "apart": apart, "lanes": lanes, "group": group,
                         "stride": stride, "clocks": clocks,
@@ -76,7 +46,7 @@ def atomic_regions(bench: Bench) -> Iterator[Row]:
             for stride in (4, 32, 128):
                 for region in REGIONS_KB:
                     places = (base, np.uint32(region * KB), np.uint32(stride))
-                    clocks = _per_round(bench, module[form], 1024, places, chosen)
+                    clocks = clocks_per_round(bench, module[form], places, chosen)
                     yield {"form": form, "who": who, "stride": stride, "kilobytes": region, "clocks": clocks / 32}
     bench.card.free(base)
 
@@ -94,15 +64,12 @@ def loaded_latency(bench: Bench) -> Iterator[Row]:
             for deep in (1, 4):
                 for lanes in (1, 4, 8, 32):
                     for warps in (1, 4, 8, 16, 32, 64):
-                        grid = card.multiprocessors * (2 if warps == 64 else 1)
-                        function, threads = module[f"ways_{deep}"], 32 * min(warps, 32)
+                        blocks = 2 if warps == 64 else 1
                         places = (base, np.int32(lanes), np.int32(bits))
-                        times = [
-                            _clocks(bench, function, grid, threads, (*places, np.int32(n)), chosen) for n in ROUNDS
-                        ]
+                        function, threads = module[f"ways_{deep}"], 32 * warps // blocks
+                        clocks = clocks_per_round(bench, function, places, chosen, threads, blocks)
                         yield {
-                            "bits": bits, "who": who, "deep": deep, "lanes": lanes, "warps": warps,
-                            "clocks": (times[1] - times[0]) / (ROUNDS[1] - ROUNDS[0]),
+                            "bits": bits, "who": who, "deep": deep, "lanes": lanes, "warps": warps, "clocks": clocks,
                         }  # fmt: skip
     card.free(base)
 

@@ -23,7 +23,14 @@ def groups(multiprocessors: int) -> Mapping[str, Sequence[int]]:
     return {"1": [0], "TPC": [0, 1], "one of each TPC": range(0, multiprocessors, 2), "all": range(multiprocessors)}
 
 
-def _clocks(bench: Bench, function: Any, arguments: Sequence[Any], chosen: Sequence[int]) -> float:
+def clocks_of(
+    bench: Bench,
+    function: Any,
+    arguments: Sequence[Any],
+    chosen: Sequence[int],
+    threads: int = THREADS,
+    blocks_each: int = 1,
+) -> float:
     """The median of the clocks that the chosen multiprocessors take: the second time, when the L2 has the region."""
     card = bench.card
     ranks, out = card.alloc(512), card.alloc(8 * 256)
@@ -31,12 +38,27 @@ def _clocks(bench: Bench, function: Any, arguments: Sequence[Any], chosen: Seque
     rank[list(chosen)] = np.arange(len(chosen))
     card.put(ranks, rank)
     for _ in range(2):
-        function(card.multiprocessors, THREADS, *arguments, ranks, out)
+        function(blocks_each * card.multiprocessors, threads, *arguments, ranks, out)
         card.sync()
     clocks = card.get(out, 256, np.uint64)[list(chosen)]
     card.free(ranks)
     card.free(out)
     return float(np.median(clocks.astype(np.int64)))
+
+
+def clocks_per_round(
+    bench: Bench,
+    function: Any,
+    arguments: Sequence[Any],
+    chosen: Sequence[int],
+    threads: int = THREADS,
+    blocks_each: int = 1,
+) -> float:
+    """Clocks of a round of all warps."""
+    few, many = (
+        clocks_of(bench, function, (*arguments, np.int32(n)), chosen, threads, blocks_each) for n in (FEW, MANY)
+    )
+    return (many - few) / (MANY - FEW)
 
 
 def scattered(bench: Bench) -> Iterator[Row]:
@@ -47,11 +69,8 @@ def scattered(bench: Bench) -> Iterator[Row]:
             for who, chosen in groups(bench.card.multiprocessors).items():
                 if stride < size:
                     continue
-                times = [
-                    _clocks(bench, module[form], (base, np.uint32(REGION), np.uint32(stride), np.int32(n)), chosen)
-                    for n in (FEW, MANY)
-                ]
-                each = (times[1] - times[0]) / ((MANY - FEW) * WARPS)
+                places = (base, np.uint32(REGION), np.uint32(stride))
+                each = clocks_per_round(bench, module[form], places, chosen) / WARPS
                 yield {"form": form, "stride": stride, "who": who, "count": len(chosen), "clocks": each}
     bench.card.free(base)
 
@@ -61,10 +80,7 @@ def alone(bench: Bench) -> Iterator[Row]:
     base, module = bench.card.alloc(64 * KB), bench.module("scattered")
     for who, chosen in groups(bench.card.multiprocessors).items():
         for lines in (1, 2, 4, 8, 16, 32, 64, 256):
-            times = [
-                _clocks(bench, module["add_alone"], (base, np.uint32(lines), np.int32(n)), chosen) for n in (8, 40)
-            ]
-            each = (times[1] - times[0]) / (32 * WARPS)
+            each = clocks_per_round(bench, module["add_alone"], (base, np.uint32(lines)), chosen) / WARPS
             yield {"who": who, "count": len(chosen), "lines": lines, "clocks": each}
     bench.card.free(base)
 
@@ -79,8 +95,7 @@ def in_parts(bench: Bench) -> Iterator[Row]:
                 whole = (base, np.uint32(REGION))
                 given = (np.uint32(parts), np.uint32(apart)) if apart else (np.uint32(4 * parts),)
                 function = module["in_parts" if apart else "store_4"]
-                times = [_clocks(bench, function, (*whole, *given, np.int32(n)), chosen) for n in (FEW, MANY)]
-                each = (times[1] - times[0]) / ((MANY - FEW) * WARPS * (parts if apart else 1))
+                each = clocks_per_round(bench, function, (*whole, *given), chosen) / (WARPS * (parts if apart else 1))
                 yield {"who": who, "count": len(chosen), "parts": parts, "apart": apart, "clocks": each}
     bench.card.free(base)
 

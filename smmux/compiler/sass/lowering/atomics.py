@@ -62,7 +62,7 @@ def lower_atomic(rows: Rows, i: Instruction) -> None:
         fields[letter] = rows.source(operand, words)
         if words == 2:
             fields[letter + "h"] = fields[letter] + 1
-    if name == "CAS128" and before[-1].kind == "R" and rows.register(before[-1]) == OPERAND_NONE:
+    if name == "CAS128" and fields.get("d", OPERAND_NONE) in (OPERAND_NONE, rows.dropped):
         raise Refused("it is not simulated without a register for the old value")
     if not data:
         fields["b"] = rows.immediate(1)
