@@ -321,7 +321,7 @@ def page(records: Sequence[Record]) -> str:
         PAGE_HEAD.format(
             kernels=len(WORKLOADS), launches=len(measured(card)), card=about["card"], date=about["date"],
             driver=about["nvidia_smi"]["driver_version"], open=", ".join(halves[True]), sealed=", ".join(halves[False]),
-            options="" if card == "h100" else f" --card {card}", name=PAGES[card], again=AGAIN.get(card, ""),
+            options="" if card == "h100" else f" --card {card}", name=PAGES[card][0], title=PAGES[card][1], again=AGAIN.get(card, ""),
         ),
         f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|",
     ]  # fmt: skip
@@ -369,14 +369,14 @@ Python has no `__restrict__`: a kernel whose loop loads behind a store, which th
 no counterpart. `signals.biquad` is one, and would take 2.7 to 3.9 times as long.
 """
 
-PAGES = {"h100": "modern", "h200": "modern_h200"}
-"""The page of each card, and its picture."""
+PAGES = {"h100": ("modern", "A machine of today beside a card"), "h200": ("modern_h200", "The same on an H200")}
+"""The page of each card, with its picture, and its title."""
 AGAIN = {
     "h100": " A second measurement differs by 1.6 % in the mean, and by 3 % or more in a\ntenth of the launches.",
 }
 """How far measurements of a card differ from each other."""
 PAGE_HEAD = """\
-# A machine of today beside a card
+# {title}
 
 Made by `python -m experiments.modern{options} --page docs/{name}.md`.
 
@@ -388,8 +388,10 @@ heavy kernels less), since on a card that is shared they are not ours to set; an
 `experiments/hardware/measure_suites.py`.{again}
 
 Suites are halves by a rule that was fixed before anything was measured. Open: {open}. Sealed: {sealed}. Of the sealed
-half nobody has seen more than the sum, and not before the machine was frozen. Nothing of the machine is fitted to a
-kernel of either half. Kernels of the open half have shown where to look, and that some attempts were wrong.
+half nobody has seen more than the sum, which is looked at for each state of the machine that is told here. Nothing of
+the machine is fitted to a kernel of either half. Kernels of the open half have shown where to look, and that some
+attempts were wrong; of two choices that microbenchmarks leave open, whether lines copied from one half of the L2 to the
+other take the port of stores and how much may wait there, they ruled out the first ones.
 
 ![simulated beside measured cycles, by stratum]({name}.png)
 

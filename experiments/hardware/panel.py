@@ -234,7 +234,7 @@ def plot(records: Sequence[Record], axes: Any) -> None:
         ax.set_xticks(middle, names, rotation=90 if len(names) > len(LIMITED) else 0)
         ax.axhline(1, color="gray", linewidth=0.6)
         ax.set_ylabel(f"speedup, {kb} kB")
-    axes[0].legend(fontsize=6, ncols=2)
+    axes[0].legend(fontsize=6, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
 
 
 def write(records: Sequence[Record], out: Path, name: str = "panel") -> None:

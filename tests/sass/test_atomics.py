@@ -196,6 +196,8 @@ def test_a_wide_swap_that_returns_nothing_is_refused() -> None:
     rows = Rows(Layout(64, 63, {}))
     with pytest.raises(Refused, match="old value"):
         atomics.lower_atomic(rows, instruction("ATOMG.E.CAS.128.STRONG.GPU PT, RZ, [R2], R8, R12"))
+    with pytest.raises(Refused, match="old value"):
+        atomics.lower_atomic(rows, instruction("REDG.E.CAS.128.STRONG.GPU [R2], R8, R12"))
     with pytest.raises(Refused, match="MIN"):
         atomics.lower_atomic(rows, instruction("ATOMG.E.MIN.F16x4.RN.STRONG.GPU PT, R4, [R2.64], R8"))
 

@@ -1,0 +1,74 @@
+"""Atomics and copies on the Hopper machine: what a card was measured to take, and what ports of known width allow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from smmux import cuda, gpus
+
+H100 = gpus.get("H100")
+FEW, MANY = 8, 40
+
+
+@cuda.jit
+def add(out, group, stride, rounds):
+    lane = cuda.threadIdx.x % 32
+    at = cuda.threadIdx.x // 32 * 1024 + lane // group * stride
+    for _ in range(rounds):
+        cuda.atomic.add(out, at, 1)
+
+
+def clocks_of_a_round(group: int, stride: int) -> float:
+    """Of 32 warps of one multiprocessor, each in 4 kB of its own, which lanes that share a word add to without a
+    result. stride: words between these."""
+    cycles = {}
+    for rounds in (FEW, MANY):
+        out = np.zeros(32 * 1024, np.int32)
+        args = (out, np.int32(group), np.int32(stride), np.int32(rounds))
+        cycles[rounds] = add.simulate(1, 1024, args, gpu=H100).cycles
+        assert out.sum() == 1024 * rounds
+    return (cycles[MANY] - cycles[FEW]) / (MANY - FEW)
+
+
+@pytest.mark.parametrize(
+    ("group", "stride", "measured"),
+    [(32, 0, 1023.9), (1, 32, 1024.1), (1, 8, 1280.1), (8, 8, 1280.2), (4, 1, 255.9), (1, 1, 160.0)],
+    ids=["one word", "lines", "sectors", "sectors shared by eight", "eight words shared by four", "a line"],
+)
+def test_an_sm_sends_sums_as_a_card_does(group: int, stride: int, measured: float) -> None:
+    """atomic_lanes.csv, lanes_red, one multiprocessor, 32 warps: a packet holds each word once."""
+    assert clocks_of_a_round(group, stride) == pytest.approx(measured, rel=0.05)
+
+
+@cuda.jit
+def read(source, out):
+    i = cuda.grid(1)
+    value = source[i]
+    if value == 1:
+        out[0] = value
+
+
+@cuda.jit
+def copy(source, out):
+    i = cuda.grid(1)
+    out[i] = source[i]
+
+
+def test_what_comes_from_dram_is_written_through_the_port_of_stores() -> None:
+    """A copy takes as long as all that is read and written takes through that port, 32 bytes a clock of each slice;
+    without the rule it is faster, and reading alone takes as long as before."""
+    free = H100.replace(name="free", l2_write_queue=0)
+    blocks = 1056
+    source = np.zeros(1024 * blocks)
+    cycles = {}
+    for kernel in (read, copy):
+        for machine in (H100, free):
+            out = np.ones_like(source)
+            cycles[kernel, machine.name] = kernel.simulate(blocks, 1024, (source, out), gpu=machine).cycles
+            assert kernel is read or not out.any()
+    assert cycles[read, "H100"] == cycles[read, "free"]
+    assert cycles[copy, "H100"] > 1.1 * cycles[copy, "free"]
+    port = H100.write_bytes * H100.partitions * H100.l2_slices
+    least = 2 * source.nbytes / port * H100.shader_khz / H100.icnt_khz
+    assert cycles[copy, "H100"] > least
