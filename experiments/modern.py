@@ -321,7 +321,8 @@ def page(records: Sequence[Record]) -> str:
         PAGE_HEAD.format(
             kernels=len(WORKLOADS), launches=len(measured(card)), card=about["card"], date=about["date"],
             driver=about["nvidia_smi"]["driver_version"], open=", ".join(halves[True]), sealed=", ".join(halves[False]),
-            options="" if card == "h100" else f" --card {card}", name=PAGES[card][0], title=PAGES[card][1], again=AGAIN.get(card, ""),
+            options="" if card == "h100" else f" --card {card}", name=PAGES[card][0],
+            title=PAGES[card][1], again=AGAIN.get(card, ""),
         ),
         f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|",
     ]  # fmt: skip
