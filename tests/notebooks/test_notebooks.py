@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.sass.conftest import needed
+
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
@@ -53,6 +55,8 @@ def test_a_badge_starts_it_in_a_browser(path: Path) -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    if any("smmux.load(" in text for text in code_of(path)):
+        needed("nvdisasm")
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
