@@ -94,6 +94,17 @@ def test_integers_of_64_bits_become_floats_in_all_directions(kind: str, mode: st
             assert long == rounded(Fraction(value), mode, 53, -1022, 1023)
 
 
+@pytest.mark.parametrize(("number", "wanted"), [("0x100", 2.0**40), ("-0x80000000", -(2.0**63)), ("0x0", 0.0)])
+def test_an_immediate_of_64_bits_is_their_high_half(number: str, wanted: float) -> None:
+    """ptxas makes `I2F.S64 R0, 0x100` of 1 << 40, and takes a constant where low bits are set."""
+    code = [f"I2F.S64 R24, {number}", f"I2F.F64.S64 R26, {number}", f"I2F.F16.S64 R25, {number}"]
+    (single, low, high, half), _ = run_lanes(code, {8: np.zeros(LANES, np.uint32)}, [24, 26, 27, 25])
+    pairs = (low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)).view(np.float64)
+    assert (single.view(np.float32)[0], pairs[0]) == (wanted, wanted)
+    with np.errstate(over="ignore"):
+        assert half.astype(np.uint16).view(np.float16)[0] == np.float16(wanted)
+
+
 @pytest.mark.parametrize("source", ["F32", "F64"])
 @pytest.mark.parametrize("mode", MODES)
 def test_halves_are_rounded_once(source: str, mode: str) -> None:

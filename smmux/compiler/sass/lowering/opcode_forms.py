@@ -5,6 +5,7 @@ that are written and `ps0`, `ps1`, `ps2` ones that are read, as are `s0`, `s1`, 
 `c` may stand; `q` is a number and `qh` one in its high half; `_` has no field. `-`, `~`, `|` before a letter are signs
 that the operand may bear. `?` marks one that may be absent, as its kind says; what stands for it then may be behind
 `=`. `*2` behind a letter is how many registers it means, and `+` that two immediates behind one another are its halves.
+Behind the number of registers `^` marks an immediate of integers that is the highest word, zeros below.
 `.NAME` is a modifier that the form stands for.
 """
 
@@ -156,10 +157,10 @@ FLOAT = _rows(
     I2F = I2F d a
     I2FP = I2FP d a
     I2F.F64 = I2F_64_32 d*2 a
-    I2F.S64 = I2F_32_64 d a*2
-    I2F.U64 = I2F_32_64 d a*2
-    I2F.F64.S64 = I2F_64_64 d*2 a*2
-    I2F.F64.U64 = I2F_64_64 d*2 a*2
+    I2F.S64 = I2F_32_64 d a*2^
+    I2F.U64 = I2F_32_64 d a*2^
+    I2F.F64.S64 = I2F_64_64 d*2 a*2^
+    I2F.F64.U64 = I2F_64_64 d*2 a*2^
     F2F.F16.F32 = F2F d a
     F2F.BF16.F32 = F2F d a
     F2F.F32.F32 = F2F d a
@@ -254,7 +255,7 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
             continue
         name, optional = token.lstrip("-~|").rstrip("?"), token.endswith("?")
         name, _, absent = name.partition("=")
-        name, both = name.rstrip("+"), name.endswith("+")
+        name, both, high = name.rstrip("+^"), name.endswith("+"), name.endswith("^")
         name, _, count = name.partition("*")
         words = int(count or 1)
         if not left or (optional and not _fits(name, left[0])):
@@ -276,7 +277,7 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
             _check_signs(operand, token + form.signs)
             if both and operand.kind == "imm" and left and left[0].kind == "imm":
                 left.pop(0)
-            if words > 1 and isinstance(operand.value, int) and operand.value:
+            if words > 1 and isinstance(operand.value, int) and operand.value and not high:
                 raise Refused(f"{operand.text} of {words} words is not simulated")
             fields[name] = rows.source(operand, words, _encoded(instruction, operand))
             bits |= _source_modifiers(form, name.upper(), operand)
