@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.reference.ptx_floats import FORMATS, fused, narrowed
+from tests.reference.ptx_floats import FORMATS, compare, flushed, fused, narrowed
 from tests.sass.single import instruction, run_lanes
 
 MODES = ("", ".RM", ".RP", ".RZ")
@@ -177,6 +177,23 @@ def test_a_float_becomes_two_halves() -> None:
     bits = (-values).view(np.uint32)
     expected = np.array([narrowed(FORMATS["f32"], FORMATS["f16"], int(b), "z") for b in bits], np.uint32)
     assert np.array_equal(found[0], expected * np.uint32(0x10001))
+
+
+@pytest.mark.parametrize("ftz", ["", ".FTZ"])
+def test_a_float_is_compared_as_the_half_that_it_becomes(ftz: str) -> None:
+    """sm_75 narrows towards zero within comparisons too."""
+    rng = np.random.default_rng(15)
+    values = np.ldexp(rng.uniform(-2, 2, LANES), rng.integers(-27, 18, LANES)).astype(np.float32)
+    form = FORMATS["f16"]
+    cut = [narrowed(FORMATS["f32"], form, int(b), "z") for b in values.view(np.uint32)]
+    halves = np.array([h + step & 0xFFFF for h, step in zip(cut, rng.integers(-1, 2, LANES), strict=True)], np.uint32)
+    registers = {8: values.view(np.uint32), 9: halves}
+    code = [f"HSETP2.GT{ftz}.AND P0, PT, R8.F32, R9.H0_H0, PT", f"HSETP2.GT{ftz}.AND P1, PT, R9.H0_H0, R8.F32, PT"]
+    found, flags = run_lanes([*code, f"HSET2.BF.GE{ftz}.AND R24, R8.F32, R9.H0_H0, PT"], registers, [24])
+    for lane, pair in enumerate(zip(cut, map(int, halves), strict=True)):
+        x, y = (flushed(form, h) for h in pair) if ftz else pair
+        right = compare(form, "gt", x, y), compare(form, "gt", y, x), compare(form, "ge", x, y)
+        assert (flags[lane] & 1, flags[lane] >> 1 & 1, found[0][lane] & 0xFFFF) == (*right[:2], right[2] * form.one)
 
 
 def test_each_operand_may_be_one_half_twice() -> None:

@@ -73,7 +73,9 @@ static ALWAYS_INLINE double widened(uint32_t bits, struct take halves_taken,
                                     struct format format, bool ftz) {
     if (select == 3) {
         const double value = (double)bits_to_f32(taken(bits, float_taken));
-        return value == value ? rounded(value, format, TO_ZERO) : value;
+        const double cut = value == value ? rounded(value, format, TO_ZERO) : value;
+        const double least = power_of_two(1 - format.bias);
+        return ftz && cut < least && cut > -least ? with_sign_of64(0, cut) : cut;
     }
     return half_of(taken(halves(bits, select), halves_taken), high, format, ftz);
 }
@@ -169,11 +171,12 @@ static uint32_t half_ordered(const struct uop *u, const uint32_t *ra, const uint
                              int high) {
     HALF_MODS
     HALF_FORMAT
-    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B), fa = TAKE(A), fb = TAKE(B);
     const uint32_t select_a = SELECT_A, select_b = SELECT_B, order = sass_mod(u, 13, 15);
     uint32_t holds[32];
     EACH_LANE {
-        const float x = HALF_NUMBER(a, ra), y = HALF_NUMBER(b, rb);
+        const double x = widened(ra[lane], a, fa, select_a, high, format, ftz),
+                     y = widened(rb[lane], b, fb, select_b, high, format, ftz);
         const uint32_t is = x < y ? 1 : x == y ? 2 : x > y ? 4 : 8;
         holds[lane] = (order & is) != 0;
     }
