@@ -32,6 +32,7 @@ WIDTHS = {"h": 16, "e": 16, "r": 32, "f": 32, "x": 32, "q": 64, "d": 64, "p": 1}
 LIMITS: dict[str, Callable[[int], int]] = {
     **dict.fromkeys("NMH", lambda value: value | 1),
     "b": lambda value: value & 0xFF,
+    "w": lambda value: value & 0x3FF,
 }
 """By letters of sources, what is made of their value first, since not all values have a meaning there."""
 REGION = 64

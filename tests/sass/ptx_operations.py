@@ -2,7 +2,8 @@
 
 Letters of registers: h, r, q of 16, 32, 64 bits; e, f, d floats of 16, 32, 64 bits; x two halves; p predicates. Others
 stand for special sources: s the amount of a shift, b a place or a length of bits (0 to 255: beyond that nothing is
-defined), L a table of lop3, N, M, H a divisor (of 32, 64, 16 bits), k a float without NaN.
+defined), w a length of bits that is no parameter as it is (of which ptxas makes a constant bank that there is not: see
+`ptx_known`), L a table of lop3, N, M, H a divisor (of 32, 64, 16 bits), k a float without NaN.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ r | shf.l.wrap shf.l.clamp shf.r.wrap shf.r.clamp | b32 | rrs
 r | bfe | u32 s32 | rbb
 r | bfi | b32 | rrbb
 r | bmsk.clamp bmsk.wrap | b32 | ss
-r | szext.clamp szext.wrap | u32 s32 | rs | 80
+r | szext.clamp szext.wrap | u32 s32 | rw | 80
 r | prmt | b32 b32.f4e b32.b4e b32.rc8 b32.ecl b32.ecr b32.rc16 | rrr
 r | lop3 | b32 | rrrL
 r | dp4a.u32 dp4a.s32 dp2a.lo.u32 dp2a.lo.s32 dp2a.hi.u32 dp2a.hi.s32 | u32 s32 | rrr

@@ -27,6 +27,7 @@ LIMITED = {
     "M": ("or", "b64", "%tq", 1),
     "H": ("or", "b16", "%th", 1),
     "b": ("and", "b32", "%tr", 255),
+    "w": ("and", "b32", "%tr", 1023),
 }
 """By letters of sources, what the code does with their value first (see LIMITS of the definition)."""
 BASES = {"global": "%own", "shared": "%near", "local": "%stack"}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smmux.compiler.sass.lowering.rows import Refused
 from tests.sass.single import run_lanes
 from tests.sass.vectors import card, check, flags_of, sources
 
@@ -53,3 +54,9 @@ def test_two_floats_become_bytes(word: str, mode: Callable[[Any], Any]) -> None:
     )
     upper, lower = (np.clip(mode(x), 0, 255).astype(np.uint32) for x in (a, b))
     assert np.array_equal(found[0], c << 16 | upper << 8 | lower)
+
+
+def test_a_length_in_a_constant_bank_is_refused() -> None:
+    """ptxas writes the place of a parameter where the bank stands, and drops the sign: a card would read elsewhere."""
+    with pytest.raises(Refused, match="szext"):
+        run_lanes(["SGXT.U32 R24, R8, c[0x2][0x164]"], {8: np.zeros(32, np.uint32)}, [24])

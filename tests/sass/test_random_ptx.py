@@ -54,6 +54,15 @@ LEFT_LOOPS = (105079, 105187, 106653, 109534, 109668)
 BOUND_OF_THREE = (200108, 200345, 200472)
 """Two bounds of halves behind one another, which the assembler makes one of three (VHMNMX)."""
 
+REFUSED_BEFORE = ((211008, 90), (307023, 75), (306187, 80), (306285, 86), (307379, 89))
+"""With 64-bit immediates of I2F, a float compared as a half, and a parameter as the length of szext."""
+
+
+@pytest.mark.parametrize(("seed", "arch"), REFUSED_BEFORE)
+def test_programs_that_were_refused_run(seed: int, arch: int) -> None:
+    needed("ptxas", "nvdisasm")
+    assert check([program(seed, arch)], ["-O3"]) == []
+
 
 @pytest.mark.parametrize("seed", LOADED_APART)
 def test_a_register_waits_for_the_loads_of_all_lanes(seed: int) -> None:

@@ -279,6 +279,10 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
                 left.pop(0)
             if words > 1 and isinstance(operand.value, int) and operand.value and not high:
                 raise Refused(f"{operand.text} of {words} words is not simulated")
+            if form.operation == "SGXT" and operand.kind == "const":
+                raise Refused(
+                    "ptxas writes a wrong place where szext takes a parameter as it is (copy it through an `and`)"
+                )
             fields[name] = rows.source(operand, words, _encoded(instruction, operand))
             bits |= _source_modifiers(form, name.upper(), operand)
     if left:
