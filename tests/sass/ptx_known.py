@@ -37,6 +37,7 @@ KNOWN: Mapping[tuple[int, int], str] = {
     (305896, 90): FTZ,
     (307025, 75): LOWEST,
     (307496, 90): UPPER,
+    (307999, 90): LOWEST,
 }
 """By seed and architecture."""
 

@@ -1,6 +1,6 @@
 """Random PTX programs through ptxas, with and without optimisation: both leave what the definition says.
 
-    python -m tests.sass.random_ptx --count 2000 --seed 1 [--arch 80] [--each 200]
+    python -m tests.sass.random_ptx --count 2000 --seed 1 [--arch 80] [--each 200] [--option=-O3]
 
 Programs of a file are assembled together. A program that differs is named by seed and architecture, with the first
 registers that are wrong, and with what is known of the assembler there (`ptx_known`); `--show` prints its PTX.
@@ -312,6 +312,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=200)
     parser.add_argument("--arch", type=int, choices=ARCHITECTURES)
+    parser.add_argument("--option", action="append", choices=OPTIONS, help="one of them alone")
     parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
     if args.show:
@@ -322,7 +323,7 @@ def main() -> None:
         seeds = range(first, min(first + args.each, args.seed + args.count))
         arch = args.arch or ARCHITECTURES[number % len(ARCHITECTURES)]
         told = []
-        for line in check([program(seed, arch) for seed in seeds]):
+        for line in check([program(seed, arch) for seed in seeds], args.option or OPTIONS):
             name, _, option = line.split()[:3]
             reason = known(int(name[1:]), arch, option.rstrip(":"))
             (explained if reason else wrong).add(name)
