@@ -51,7 +51,9 @@ def of_run(
         error.add_note(f"check={check!r} had found:\n{error.findings}")
     _name_kernel(error, program)
     if isinstance(error, KernelUnboundLocalError) and error.pc is not None:
-        error = _trapped(error, program.traps[int(program.code["imm"][error.pc])])
+        number = int(program.code["imm"][error.pc])
+        if 0 <= number < len(program.traps):  # of rows that no compiler of ours made there may be none
+            error = _trapped(error, program.traps[number])
     if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
         _blame_word(error, program, arguments.arrays)
     if error.array_index is not None and error.address is not None:

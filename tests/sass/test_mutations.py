@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import smmux
-from smmux import gpus
+from smmux import _core, gpus
 from smmux.compiler.instruction import Instruction
 from smmux.compiler.program import GUARD_NOT
 from smmux.compiler.sass.listing import parse_instruction
@@ -165,6 +165,16 @@ def test_a_guard_of_no_predicate_is_rejected() -> None:
     code = plain(program, 90).code.copy()
     code["guard"] = GUARD_NOT
     assert attempt(program, code, 90) == "LaunchError"
+
+
+def test_a_trap_that_the_program_has_not_is_an_error_of_ours() -> None:
+    program, became = PROGRAMS["sha256"], set()
+    for at in range(4, 30):  # somewhere a predicate holds
+        code = plain(program, 90).code.copy()
+        for name, value in {"op": _core.OPS["trap"][0], "guard": 0, "a": 0, "imm": 1 << 20}.items():
+            code[name][at] = value
+        became.add(attempt(program, code, 90))
+    assert "KernelUnboundLocalError" in became
 
 
 @pytest.mark.parametrize("text", ["S2R R0", "BMOV.32.CLEAR RZ", "LEPC", "CALL.REL.NOINC", "RET.REL.NODEC", "ULDC UR4"])
