@@ -95,7 +95,7 @@ static void serve(struct memflat *m, struct port *ports, const struct packet *p)
     const uint64_t rate = m->cfg->flat_bytes_per_kclk;
     const uint64_t arrival = p->cycle * rate;
     const uint64_t start = arrival > m->free_ticks ? arrival : m->free_ticks;
-    m->free_ticks = start + p->bytes * 1000ull;
+    m->free_ticks = start + (p->rides ? 0 : p->bytes * 1000ull);
     if (p->access->kind <= ACCESS_ATOM) access_perform(p->access, p->lanes);
     const uint64_t reply = (start + rate - 1) / rate + m->cfg->flat_latency;
     struct port *port = &ports[p->sm];

@@ -91,6 +91,7 @@ struct access {
     uint8_t cache;                  /* of a SINK_CACHE: which enum sm_cache_id, 0 for others */
     uint16_t miss;                  /* its pending miss there */
     uint16_t tenant;                /* which of the warps that had the slot sent it */
+    uint16_t joined;                /* of its stores: unanswered ones that ride on others */
     _Alignas(64) uint32_t addr[32]; /* device address per lane */
     uint32_t data[4][32]; /* store and atomic operands, word-major; or the line of a fill */
 };
@@ -106,9 +107,11 @@ struct packet {
     struct access *access;
     uint32_t addr;  /* first byte of the segment */
     uint32_t lanes; /* lanes of the access it serves */
-    uint32_t seq;   /* per SM, in order of sending */
+    uint32_t words; /* of its line that a store writes, where stores can join */
     uint16_t bytes; /* 32, 64, 128 (or the fetch line) */
     uint16_t sm;
+    bool whole; /* a store, with those that have joined it, writes all of the segment */
+    bool rides; /* a store that has joined the one before it, and takes neither room nor time */
 };
 
 struct reply {

@@ -52,6 +52,8 @@ struct request {
     uint8_t kind;   /* enum access_kind */
     uint8_t want;   /* L2 sectors it waits for */
     bool performed; /* memory has been read or written for it, ahead of its turn */
+    bool whole;     /* a store that writes every byte of its segment */
+    bool rides;     /* in the packet before it: it has no flits, and takes no time */
 };
 
 /* Ask the host for the request behind that one. */
@@ -239,10 +241,12 @@ static inline uint32_t xbar_detour(const struct xbar *x, uint32_t tpc, uint32_t 
 }
 
 static inline uint32_t xbar_request_flits(const struct xbar *x, const struct request *r) {
+    if (r->rides) return 0;
     return xbar_flits(x, access_carries_data(r->kind) ? r->bytes : 0);
 }
 
 static inline uint32_t xbar_reply_flits(const struct xbar *x, const struct request *r) {
+    if (r->rides) return 0;
     return xbar_flits(x, r->kind == ACCESS_STORE ? 0 : r->bytes);
 }
 

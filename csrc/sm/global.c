@@ -6,7 +6,6 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "kernel/sass.h"
-#include "memory/atomics.h"
 #include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/obey.h"
@@ -17,6 +16,7 @@
 #include "sm/room.h"
 #include "sm/sass/copy.h"
 #include "sm/scoreboard.h"
+#include "sm/send.h"
 #include "sm/smem.h"
 
 /* ---- global and local memory ------------------------------------------------------------- */
@@ -31,6 +31,7 @@ struct access *global_new_access(struct sm *sm) {
     struct access *a = &sm->accesses[i];
     a->sink = SINK_REGISTERS;
     a->cache = 0;
+    a->joined = 0;
     a->dst[0] = OPERAND_NONE;
     return a;
 }
@@ -122,47 +123,12 @@ static ALWAYS_INLINE void count_global(struct memop *op, const struct segment *s
     if (op->sm->observed) note_global(op, seg, n);
 }
 
-/* Ask the host for bytes that the memory system will want, and that most likely are in none of its
- * caches. */
-static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
-    for (uint32_t line = 0; line < bytes; line += 64) {
-        const uint8_t *at = buffer_at(b, addr + line);
-        if (at) __builtin_prefetch(at);
-    }
-}
-
-/* How long a packet holds the SM's own port: what carries data may take longer. */
-static ALWAYS_INLINE uint32_t port_clocks(const struct config *cfg, const struct access *a,
-                                          uint32_t bytes, uint32_t lanes) {
-    if (!cfg->store_bytes) return cfg->issue_global;
-    uint32_t clocks = access_carries_data(a->kind) ? bytes / cfg->store_bytes : 0;
-    if (a->kind == ACCESS_ATOM && cfg->store_mask) clocks = atomics_flits(a, lanes);
-    else if (clocks && cfg->store_mask && bits_count(lanes) * a->width < bytes) clocks++;
-    return clocks > cfg->issue_global ? clocks : cfg->issue_global;
-}
-
-/* Packets leave in order, one per issue interval of global accesses. */
-void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
-                 uint64_t at) {
-    assert(sm->port->out_count < sm->port->out_capacity);
-    if (sm->port_free > at) at = sm->port_free;
-    sm->port_free = at + port_clocks(sm->m->cfg, a, bytes, lanes);
-    if (a->buffer) prefetch(a->buffer, addr, bytes);
-    sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at,
-                                                           .access = a,
-                                                           .addr = addr,
-                                                           .lanes = lanes,
-                                                           .seq = sm->seq++,
-                                                           .bytes = (uint16_t)bytes,
-                                                           .sm = (uint16_t)sm->id};
-}
-
 static ALWAYS_INLINE uint32_t send_all(struct memop *op, struct access *a,
                                        const struct segment *seg, uint32_t n, uint64_t at,
                                        uint32_t apart) {
     struct counters *c = &op->sm->count;
     for (uint32_t i = 0; i < n; i++, at += apart) {
-        global_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
+        send_packet(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
         c->transaction_bytes += seg[i].bytes;
     }
     c->transactions += n;
@@ -314,8 +280,9 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     const uint32_t rest = op->active & ~share.lanes;
     uint32_t n = segments_of(op, cache, rest, seg);
     const uint32_t need = room_need(sm, cache, op->addr, seg, n);
-    if (!room_suffices(sm, need, share.waits)) {
-        if (!op->more) return room_claim(op, cache, seg, n, need);
+    const uint32_t fresh = is_store(op->u->op) ? send_fresh(sm, seg, n) : 0;
+    if (!room_suffices(sm, need, share.waits) || !send_has_room(sm, fresh)) {
+        if (!op->more) return room_claim(op, cache, seg, n, need, fresh);
         if (need == CACHE_NONE) cache = (enum sm_cache_id)0, n = segments_of(op, cache, rest, seg);
     }
     struct access *a = describe(op, buffer);
@@ -375,7 +342,7 @@ bool global_const(struct memop *op, uint32_t busy) {
     const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
     op->whole = false;
     const uint32_t need = room_need(sm, CACHE_CONST, op->addr, seg, n);
-    if (!room_suffices(sm, need, 0)) return room_claim(op, CACHE_CONST, seg, n, need);
+    if (!room_suffices(sm, need, 0)) return room_claim(op, CACHE_CONST, seg, n, need, 0);
     struct access *a = describe(op, NULL);
     a->data[0][0] = sm->m->cfg->lat_const + busy - sm->m->cfg->issue_const;
     const uint32_t pending =
@@ -442,6 +409,7 @@ static answered *const sinks[SINK_COUNT] = {
 };
 
 void global_reply(struct sm *sm, const struct reply *r) {
+    if (sm->stores.flying && r->access->kind == ACCESS_STORE) send_answered(sm, r);
     sinks[r->access->sink](sm, r->access, r->cycle);
     if (sm->starved && sm->credits >= sm->hunger) room_wake(sm, r->cycle);
 }

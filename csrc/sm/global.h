@@ -15,9 +15,6 @@ bool global_const(struct memop *op, uint32_t busy);
  * list of free ones, which holds enough, and goes back there. */
 struct access *global_new_access(struct sm *sm);
 void global_free_access(struct sm *sm, struct access *a);
-/* Send a packet for these lanes of the access, at cycle `at` or as soon as the port is free. */
-void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
-                 uint64_t at);
 /* A reply has come: it fills a line of a cache, or answers a segment of an access. */
 void global_reply(struct sm *sm, const struct reply *r);
 /* One segment of an access has its values: give its credit back, perhaps complete the access. */

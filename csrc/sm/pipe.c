@@ -6,6 +6,7 @@
 #include "memory/coalesce.h"
 #include "sm/memop.h"
 #include "sm/scheduler.h"
+#include "sm/send.h"
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -94,6 +95,13 @@ static uint32_t drain(const struct config *cfg, const struct uop *u) {
     return address + control_data(u) * cfg->drain_data;
 }
 
+/* A warp has issued an access: if that has filled the queue it is the turn of others. */
+static void turn(struct subcore *core, const struct uop *u, uint32_t warp, bool full) {
+    const uint64_t bit = 1ull << warp;
+    core->queued = u->unit;
+    core->turned = !full ? 0 : core->turned & bit ? bit : core->turned | bit;
+}
+
 void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
     struct sm *sm = op->sm;
     struct pipe *p = &sm->pipe;
@@ -105,7 +113,7 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
     p->leaves[core][p->count[core]++ % MOST_QUEUED] = at + cfg->lsu_front;
     p->begins[p->begun++ % MOST_WAITING] = op->t;
     if (goes_out(op->u)) {
-        p->out = later(p->out, op->t) + busy;
+        p->out = later(later(p->out, op->t) + busy, send_entered(sm));
     } else if (busy) {
         pass(p, sm->now);
         op->t = take_clocks(p, op->t, busy) + 1 - busy;
@@ -116,5 +124,7 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
             later(p->back[core], op->t + later(cfg->pass_least, passes * cfg->pass_late));
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
+    if (goes_out(op->u))
+        turn(&sm->subcores[core], op->u, op->warp, free > sm->now + 1 || !send_has_room(sm, busy));
     subcore_take(sm, op->core, op->u->unit, free);
 }

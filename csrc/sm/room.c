@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
+#include "sm/send.h"
 
 /* ---- what an access needs ---------------------------------------------------------------- */
 
@@ -43,8 +44,11 @@ static void grow_hungry(struct sm *sm, uint32_t need) {
         sm->hunger = room_enough(sm, need);
 }
 
-/* Let a warp with a claim sleep until a reply makes room. */
+/* Let a warp with a claim sleep until a reply makes room. A store that has found no place keeps all
+ * accesses of its sub-core waiting until it has one. */
 static void starve(struct sm *sm, uint32_t warp) {
+    if (sm->claims[warp].stores)
+        subcore_hold(sm, &sm->subcores[sm->subcore_of[warp]], sm->next_unit[warp], NEVER);
     warp_sleep(sm, warp, WAIT_CREDITS);
     sm->starved |= 1ull << warp;
     grow_hungry(sm, sm->claims[warp].need);
@@ -63,11 +67,12 @@ static void note_lines(struct sm *sm, uint32_t warp, bool claimed) {
 }
 
 bool room_claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
-                uint32_t need) {
+                uint32_t need, uint32_t stores) {
     struct claim *c = &op->sm->claims[op->warp];
     c->cache = cache;
     c->count = n;
     c->need = need;
+    c->stores = stores;
     c->fills = op->sm->caches[cache].fills;
     memcpy(c->segment, seg, n * sizeof *seg);
     if (cache) memcpy(c->addr, op->addr, sizeof c->addr);
@@ -76,6 +81,16 @@ bool room_claim(struct memop *op, enum sm_cache_id cache, const struct segment *
     note_lines(op->sm, op->warp, true);
     starve(op->sm, op->warp);
     return false;
+}
+
+/* Let the other accesses of its sub-core go on. */
+static void make_way(struct sm *sm, uint32_t warp, uint64_t t) {
+    const struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
+    sm->units.free[s->unit[sm->next_unit[warp]]] = t;
+}
+
+static bool fits(const struct sm *sm, const struct claim *c) {
+    return room_suffices(sm, c->need, 0) && send_has_room(sm, c->stores);
 }
 
 /* May there be room for a claim? If not, there is none for sure; else what it needs may have grown
@@ -90,7 +105,7 @@ static bool can_serve(struct sm *sm, uint32_t warp) {
         c->need = need_of(cache, c->absence);
         c->fills = cache->fills;
     }
-    return room_suffices(sm, c->need, 0);
+    return fits(sm, c);
 }
 
 /* Let the warps whose turn comes next sleep at once if there is no room for their claims, either:
@@ -122,11 +137,12 @@ void room_wake(struct sm *sm, uint64_t t) {
     for (uint64_t left = sm->starved; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctzll(left);
         const struct claim *c = &sm->claims[w];
-        if (c->fills == sm->caches[c->cache].fills && !room_suffices(sm, c->need, 0)) {
+        if (c->fills == sm->caches[c->cache].fills && !fits(sm, c)) {
             grow_hungry(sm, c->need);
             continue;
         }
         sm->starved &= ~(1ull << w);
+        if (c->stores) make_way(sm, w, t);
         warp_wait(sm, w, t, WAIT_CREDITS);
     }
 }

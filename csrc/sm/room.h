@@ -1,5 +1,5 @@
-/* Room for accesses: credits and pending misses. A warp whose access finds too few keeps its
- * transactions as a claim, and sleeps until a reply after which there may be room. */
+/* Room for accesses: credits, pending misses, places for stores. A warp whose access finds too few
+ * keeps its transactions as a claim, and sleeps until a reply after which there may be room. */
 #ifndef SMMUX_ROOM_H
 #define SMMUX_ROOM_H
 
@@ -16,6 +16,7 @@ struct absence {
 struct claim {
     uint32_t cache, count; /* enum sm_cache_id or 0; segments */
     uint32_t need;         /* credits, CACHE_NONE: too many misses are pending */
+    uint32_t stores;       /* places among those that wait */
     uint64_t fills; /* of the cache until then; without a further one the need does not fall */
     struct absence absence; /* from the L1, as long as the warp's bit in sm.reckoned says so */
     struct segment segment[COALESCE_MAX_SEGMENTS];
@@ -67,7 +68,7 @@ static ALWAYS_INLINE bool room_suffices(const struct sm *sm, uint32_t need, uint
  * to find that there is still none.
  */
 bool room_claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
-                uint32_t need);
+                uint32_t need, uint32_t stores);
 /* Is there still no room at cycle t for the access that the warp has a claim for? Then it sleeps.
  */
 bool room_starves(struct sm *sm, uint32_t warp, uint64_t t);

@@ -84,6 +84,17 @@ struct machine {
 
 /* Fields that are used together lie together, and the first ones on lines of their own.
  * NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
+#define STORE_PLACES 64u /* as many as there may be */
+
+/* Stores of an SM that wait for the way to memory, where they take places (send.c). */
+struct store_queue {
+    uint64_t leaves[STORE_PLACES]; /* when the last ones leave, or may at the earliest */
+    uint64_t entered, pace;        /* when the last one got a place; when the next could leave */
+    uint64_t count;                /* of all that have taken one */
+    uint32_t flying, held;         /* unanswered; those that wait for an answer */
+    uint32_t tail;                 /* packets of these, with what has joined them */
+};
+
 struct sm {
     /* hot: scanned at every issue */
     _Alignas(64) struct subcore subcores[MAX_SUBCORES];
@@ -115,9 +126,9 @@ struct sm {
     struct port *port;
     struct reply *replies;      /* in order, from reply_first to reply_end */
     uint64_t port_free;         /* packets leave in order */
+    struct store_queue stores;  /* that wait for the way to memory, or are under way */
     uint16_t tenant[MAX_WARPS]; /* how many have left the slots with accesses on their way */
     uint32_t late;              /* accesses of blocks that have ended */
-    uint32_t seq;
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
     uint16_t *access_next;              /* list of those that are free again, apart: */

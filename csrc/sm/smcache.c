@@ -10,6 +10,7 @@
 #include "sm/global.h"
 #include "sm/room.h"
 #include "sm/scoreboard.h"
+#include "sm/send.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
 
@@ -115,7 +116,7 @@ static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buf
         ask(sm, a);
         return;
     }
-    global_send(sm, a, a->addr[0], bytes, 1, at);
+    send_packet(sm, a, a->addr[0], bytes, 1, at);
     sm->count.transactions++;
     sm->count.transaction_bytes += bytes;
 }

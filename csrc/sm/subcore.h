@@ -28,6 +28,8 @@ struct subcore {
     uint64_t wake;               /* no waiting warp is ready before */
     struct choice choice;        /* valid unless the SM's stale bit says otherwise */
     uint32_t last;               /* warp slot that issued last */
+    uint32_t queued;             /* the `unit` of instructions whose queue is full, */
+    uint64_t turned;             /* and warps that have had their turn since then */
     uint32_t last_pc;            /* under dependence control, what it issued, */
     uint64_t reading[2];         /* and when each bank of registers has its next free read */
     uint8_t unit[UNIT_COUNT];    /* per `unit` of an instruction: where units.free has its own */

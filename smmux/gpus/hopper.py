@@ -122,6 +122,8 @@ _MEMORY: dict[str, Value] = {
     "coalesce_rule": (90, "HOPPER"),  # a line a clock, of which sectors of 32 bytes come
     "store_bytes": (32, "HOPPER"),
     "store_mask": (1, "HOPPER"),  # scattered.csv: 2, 3 and 5 clk for one, two and four sectors in part, 4 for a line
+    "store_flights": (128, "HOPPER; EST"),
+    "store_queue": (32, "HOPPER"),  # 28 lines behind a store joins another one, 32 behind it in part
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB

@@ -39,6 +39,8 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "store_bytes": (0, "MODEL"),
     "exit_posted": (0, "MODEL"),
     "store_mask": (0, "MODEL"),
+    "store_queue": (0, "MODEL"),
+    "store_flights": (1, "NA"),
     "gpc_tpcs": (0, "MODEL"),
     "gpc_sides": (0, "NA"),
 }

@@ -72,3 +72,63 @@ def test_what_comes_from_dram_is_written_through_the_port_of_stores() -> None:
     port = H100.write_bytes * H100.partitions * H100.l2_slices
     least = 2 * source.nbytes / port * H100.shader_khz / H100.icnt_khz
     assert cycles[copy, "H100"] > least
+
+
+@cuda.jit
+def store_words(out, words, rounds):
+    """Each lane writes the words of a quarter of its own of a line, one after the other."""
+    warp, lane = cuda.grid(1) // 32, cuda.grid(1) % 32
+    for i in range(rounds):
+        for word in range(words):
+            turned = (word + lane) % 4
+            out[(warp * rounds + i) * 128 + 4 * lane + turned] = turned + 1
+
+
+def clocks_of_a_store(warps: int, machine: gpus.Gpu) -> float:
+    cycles = {}
+    for rounds in (FEW, MANY):
+        out = np.zeros(warps * rounds * 128, np.int32)
+        args = (out, np.int32(4), np.int32(rounds))
+        cycles[rounds] = store_words.simulate(1, 32 * warps, args, gpu=machine).cycles
+        assert (out.reshape(-1, 4) == [1, 2, 3, 4]).all()
+    return (cycles[MANY] - cycles[FEW]) / (MANY - FEW) / (4 * warps)
+
+
+def test_stores_join_while_others_to_their_line_wait() -> None:
+    """Sixteen sectors in part take the port 20 clocks (scattered.csv). Stores right behind each other wait for it and
+    go together, four times as fast at best (joined_stores.csv)."""
+    apart = H100.replace(name="apart", store_queue=0)
+    assert clocks_of_a_store(6, apart) == pytest.approx(20, rel=0.05)
+    assert 5 <= clocks_of_a_store(6, H100) <= 10
+
+
+def test_a_store_joins_none_that_lies_too_far_back() -> None:
+    """With one place each store waits alone."""
+    one = H100.replace(name="one", store_queue=1)
+    assert clocks_of_a_store(6, one) == pytest.approx(20, rel=0.05)
+
+
+@cuda.jit
+def again(out, seen, more):
+    """Loads and atomics behind stores to the same words, and stores behind these."""
+    i = cuda.grid(1)
+    out[4 * i] = i
+    out[4 * i + 1] = i + 1
+    first = out[4 * i]
+    out[4 * i] = i + 2
+    more[i] = 3
+    cuda.atomic.add(out, 4 * i, 5)
+    cuda.atomic.add(more, i, 1)
+    seen[i] = first + out[4 * i + 1] + out[4 * i]
+
+
+@pytest.mark.parametrize("flights", [1, 4, 128])
+def test_a_thread_sees_what_it_has_stored_although_stores_wait_and_join(flights: int) -> None:
+    machine = H100.replace(name="few", store_flights=flights)
+    n = 132 * 256
+    out, seen, more = np.zeros(4 * n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    again.simulate(132, 256, (out, seen, more), gpu=machine)
+    i = np.arange(n)
+    assert (out.reshape(-1, 4)[:, :2] == np.stack([i + 7, i + 1], 1)).all()
+    assert (seen == i + (i + 1) + (i + 7)).all()
+    assert (more == 4).all()

@@ -100,4 +100,34 @@ def in_parts(bench: Bench) -> Iterator[Row]:
     bench.card.free(base)
 
 
-PROBES = {"scattered": scattered, "atomics_alone": alone, "stores_in_parts": in_parts}
+def joined(bench: Bench) -> Iterator[Row]:
+    """Clocks of a store of a warp to sixteen sectors, four of which go to the same lines right behind each other: by
+    how many warps an SM has, with and without a load from these lines between the second and the third."""
+    base, module = bench.card.alloc(2 * 132 * REGION // 16), bench.module("scattered")
+    for who, chosen in groups(bench.card.multiprocessors).items():
+        for form in ("joined_plain", "joined_loaded"):
+            for warps in (1, 2, 4, 8, 12, 16, 32):
+                each = clocks_per_round(bench, module[form], (base,), chosen, 32 * warps) / (4 * warps)
+                yield {"who": who, "count": len(chosen), "form": form, "warps": warps, "clocks": each}
+    bench.card.free(base)
+
+
+def turns(bench: Bench) -> Iterator[Row]:
+    """Which warps of the first sub-core store one after the other, by how many there are."""
+    base, out, module = bench.card.alloc(MB), bench.card.alloc(4 * 512), bench.module("scattered")
+    for warps in (8, 12, 16, 32):
+        for _ in range(2):
+            module["turns"](1, 32 * warps, base, out)
+            bench.card.sync()
+        clocks = bench.card.get(out, 512, np.uint32)[: 16 * warps].reshape(warps, 16)
+        issued = sorted((int(clocks[w, i]), w // 4) for w in range(0, warps, 4) for i in range(16))
+        last = max(clock for clock, _ in issued) - issued[0][0]
+        yield {"warps": warps, "clocks": last, "order": " ".join(str(warp) for _, warp in issued)}
+    bench.card.free(base)
+    bench.card.free(out)
+
+
+PROBES = {
+    "scattered": scattered, "atomics_alone": alone, "stores_in_parts": in_parts, "joined_stores": joined,
+    "turns": turns,
+}  # fmt: skip

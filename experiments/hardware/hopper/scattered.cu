@@ -72,3 +72,50 @@ extern "C" __global__ void in_parts(char *base, unsigned bytes, unsigned parts, 
     __syncthreads();
     if (threadIdx.x == 0) out[here] = clock64() - begin;
 }
+
+// Four words of each sector of four lines, a word of each lane at a time: four stores right behind each other, which a
+// load from the same lines may part (LOADED).
+template <bool LOADED> __device__ void joined(char *base, int rounds, const unsigned short *rank, unsigned long long *out) {
+    unsigned here, sum = 0;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(here));
+    if (rank[here] == 65535) return;
+    unsigned warp = rank[here] * (blockDim.x / 32) + threadIdx.x / 32;
+    char *at = base + warp * rounds * 512 + threadIdx.x % 32 * 16;
+    __syncthreads();
+    long long begin = clock64();
+#pragma unroll 1
+    for (int i = 0; i < rounds; i += 4, at += 2048)
+#pragma unroll
+        for (int j = 0; j < 16; j++) {
+            asm volatile("st.global.u32 [%0], %1;" ::"l"(at + j / 4 * 512 + j % 4 * 4), "r"(i) : "memory");
+            if (LOADED && j % 4 == 1) {
+                unsigned value;
+                asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(at + j / 4 * 512 + 12) : "memory");
+                sum += value;
+            }
+        }
+    if (sum == 12345) out[1] = sum;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) out[here] = clock64() - begin;
+}
+extern "C" __global__ void joined_plain(char *base, int rounds, const unsigned short *rank, unsigned long long *out) {
+    joined<false>(base, rounds, rank, out);
+}
+extern "C" __global__ void joined_loaded(char *base, int rounds, const unsigned short *rank, unsigned long long *out) {
+    joined<true>(base, rounds, rank, out);
+}
+
+// Sixteen stores of each warp of a block, and the clock behind each.
+extern "C" __global__ void turns(char *base, unsigned *out) {
+    unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, clocks[16];
+    char *at = base + warp * 16 * 512 + lane * 16;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(at + i / 4 * 512 + i % 4 * 4), "r"(i) : "memory");
+        asm volatile("mov.u32 %0, %%clock;" : "=r"(clocks[i])::"memory");
+    }
+    if (lane == 0)
+        for (int i = 0; i < 16; i++) out[warp * 16 + i] = clocks[i];
+}

@@ -1,0 +1,251 @@
+#include "sm/send.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/hints.h"
+#include "memory/atomics.h"
+#include "memory/xbar.h"
+
+/* Ask the host for bytes that the memory system will want, and that most likely are in none of its
+ * caches. */
+static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
+    for (uint32_t line = 0; line < bytes; line += 64) {
+        const uint8_t *at = buffer_at(b, addr + line);
+        if (at) __builtin_prefetch(at);
+    }
+}
+
+/* How long a packet holds the SM's own port: what carries data may take longer. */
+static ALWAYS_INLINE uint32_t port_clocks(const struct config *cfg, const struct packet *p) {
+    if (!cfg->store_bytes) return cfg->issue_global;
+    const struct access *a = p->access;
+    uint32_t clocks = access_carries_data(a->kind) ? p->bytes / cfg->store_bytes : 0;
+    if (a->kind == ACCESS_ATOM && cfg->store_mask) clocks = atomics_flits(a, p->lanes);
+    else if (clocks && cfg->store_mask && !p->whole) clocks++;
+    return clocks > cfg->issue_global ? clocks : cfg->issue_global;
+}
+
+/* ---- stores that wait -------------------------------------------------------------------- */
+
+/* A line that is stored to takes one of a few places, until it leaves for memory, and the next one
+ * in the pipe waits for a place (joined_stores.csv). They leave in order, as fast as the port takes
+ * them; beyond so many under way each waits for an answer, since what lies behind the port is full.
+ * Those that wait for an answer stand at the end of the port's packets and have no time yet. Loads
+ * pass them, but not one to the same line, and not atomics: these leave behind the last one. */
+
+#define HELD_BACK (UINT64_MAX / 4) /* beside when such a packet could leave, its cycle */
+
+static bool is_held(const struct packet *p) { return p->cycle >= HELD_BACK; }
+
+static bool takes_place(const struct packet *p) {
+    return p->access->kind == ACCESS_STORE && !p->rides;
+}
+
+/* When a store that comes at a cycle gets a place: when the one has left that was so many before.
+ */
+static uint64_t place(struct sm *sm, uint64_t at) {
+    struct store_queue *q = &sm->stores;
+    const uint64_t left = q->leaves[(q->count - sm->m->cfg->store_queue) % STORE_PLACES];
+    if (q->count >= sm->m->cfg->store_queue && left > at) at = left;
+    q->entered = at;
+    return at;
+}
+
+/* Let a packet leave at a cycle, or as soon as the port is free. */
+static void leave(struct sm *sm, struct packet *p, uint64_t at) {
+    p->cycle = sm->port_free > at ? sm->port_free : at;
+    sm->port_free = p->cycle + port_clocks(sm->m->cfg, p);
+}
+
+/* Hold a store back. It is in the way of others as if it would leave when the port could take it.
+ */
+static void hold(struct sm *sm, struct packet *p, uint64_t at) {
+    struct store_queue *q = &sm->stores;
+    const uint64_t port = q->pace > sm->port_free ? q->pace : sm->port_free;
+    if (port > at) at = port;
+    q->pace = at + port_clocks(sm->m->cfg, p);
+    p->cycle = HELD_BACK + at;
+    q->held++;
+    q->tail++;
+}
+
+/* Let the first one that is held back leave, with what has joined it. */
+static void release(struct sm *sm, uint64_t t) {
+    struct store_queue *q = &sm->stores;
+    struct port *port = sm->port;
+    uint32_t i = port->out_count - q->tail;
+    struct packet *p = &port->out[i];
+    const uint64_t could = p->cycle - HELD_BACK;
+    leave(sm, p, t > could ? t : could);
+    if (q->held <= STORE_PLACES) q->leaves[(q->count - q->held) % STORE_PLACES] = p->cycle;
+    for (q->held--, q->tail--; q->tail && !takes_place(&port->out[++i]); q->tail--)
+        if (port->out[i].rides) port->out[i].cycle = p->cycle;
+        else leave(sm, &port->out[i], p->cycle);
+    q->flying++;
+}
+
+void send_answered(struct sm *sm, const struct reply *r) {
+    if (r->access->joined) {
+        r->access->joined--;
+        return;
+    }
+    sm->stores.flying--;
+    if (sm->stores.held) release(sm, r->cycle);
+}
+
+bool send_is_full(const struct sm *sm, uint32_t fresh) {
+    const struct packet *p = &sm->port->out[sm->port->out_count - sm->stores.tail];
+    uint32_t left = sm->m->cfg->store_queue + sm->m->cfg->pipe_queue * fresh;
+    for (uint32_t i = 0; i < sm->stores.tail; i++, p++) {
+        if (p->cycle - HELD_BACK > sm->now) return false;
+        if (takes_place(p) && left-- < fresh) return true;
+    }
+    return left < fresh;
+}
+
+/* ---- stores that join -------------------------------------------------------------------- */
+
+/* A store to a line for which another one still waits joins that. Its packet goes right behind the
+ * other one, at no cost; both do to memory what they do in the order in which they were issued. A
+ * load from the line between them keeps them apart, as on the card, and so sees what it should. */
+
+#define JOIN_SHIFT 7u /* lines of 128 bytes */
+
+/* The words of its line in a segment. */
+static uint32_t words_in(const struct packet *p) {
+    const uint32_t count = p->bytes / 4u, first = p->addr >> 2 & 31;
+    return (count < 32 ? (1u << count) - 1 : UINT32_MAX) << first;
+}
+
+/* The words that a store writes; those of which it writes a part count if it writes all others. */
+static uint32_t words_of(const struct packet *p) {
+    const struct access *a = p->access;
+    if (a->width < 4) return p->whole ? words_in(p) : 0;
+    const uint32_t each = (1u << a->width / 4u) - 1;
+    uint32_t words = 0;
+    for (uint32_t left = p->lanes; left; left &= left - 1)
+        words |= each << (a->addr[bits_lowest(left)] >> 2 & 31);
+    return words;
+}
+
+/* Make the segment of a store that waits take in that of another one beside or within it. False: a
+ * gap would lie between them. */
+static bool widen(struct packet *p, const struct packet *by) {
+    const uint32_t begin = p->addr < by->addr ? p->addr : by->addr, end = p->addr + p->bytes,
+                   last = by->addr + by->bytes;
+    if (p->addr > last || by->addr > end) return false;
+    p->addr = begin;
+    p->bytes = (uint16_t)((end > last ? end : last) - begin);
+    p->words |= by->words;
+    p->whole = !(words_in(p) & ~p->words);
+    return true;
+}
+
+/* The place in the port of the last packet for a line that has yet to leave after cycle `at`, among
+ * stores that have places; out_count if that is no store, or there is none. */
+static uint32_t find(const struct sm *sm, uint32_t addr, uint64_t at) {
+    const struct port *port = sm->port;
+    uint32_t left = sm->m->cfg->store_queue;
+    for (uint32_t i = port->out_count; i-- > port->out_first && port->out[i].cycle > at;) {
+        const struct packet *p = &port->out[i];
+        const bool store = p->access->kind == ACCESS_STORE;
+        if (p->rides) continue;
+        if (store && !left--) break;
+        if (p->addr >> JOIN_SHIFT == addr >> JOIN_SHIFT) return store ? i : port->out_count;
+    }
+    return port->out_count;
+}
+
+uint32_t send_fresh(const struct sm *sm, const struct segment *seg, uint32_t n) {
+    const uint32_t held = sm->stores.held;
+    if (!held || held + n <= sm->m->cfg->store_queue) return 0;
+    uint32_t fresh = 0;
+    for (uint32_t i = 0; i < n; i++)
+        fresh += find(sm, seg[i].addr, HELD_BACK - 1) == sm->port->out_count;
+    return fresh;
+}
+
+/* Does a packet have to leave behind the stores that are held back? */
+NOINLINE static bool follows(const struct sm *sm, const struct packet *p) {
+    const struct packet *end = &sm->port->out[sm->port->out_count];
+    if (p->access->kind == ACCESS_ATOM) return true;
+    for (const struct packet *i = end - sm->stores.tail; i < end; i++)
+        if (i->addr >> JOIN_SHIFT == p->addr >> JOIN_SHIFT) return true;
+    return false;
+}
+
+/* Put a packet into the port in front of the one at place i. */
+static void insert(struct port *port, uint32_t i, const struct packet *p) {
+    memmove(&port->out[i + 1], &port->out[i], (port->out_count - i) * sizeof *p);
+    port->out[i] = *p;
+    port->out_count++;
+}
+
+/* Let a store join another one that has yet to leave; false if it cannot. */
+static bool join(struct sm *sm, struct packet *p, uint64_t at) {
+    struct port *port = sm->port;
+    uint32_t i = find(sm, p->addr, at);
+    if (i == port->out_count) return false;
+    struct packet *to = &port->out[i];
+    const uint32_t before = port_clocks(sm->m->cfg, to);
+    if (!widen(to, p)) return false;
+    const uint32_t after = port_clocks(sm->m->cfg, to);
+    if (after > before && !is_held(to)) sm->port_free += after - before;
+    p->cycle = to->cycle;
+    p->rides = true;
+    p->access->joined++;
+    sm->stores.tail += is_held(to);
+    while (++i < port->out_count && port->out[i].rides) {
+    }
+    insert(port, i, p);
+    return true;
+}
+
+/* Send a store where they take places. */
+NOINLINE static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
+    struct store_queue *q = &sm->stores;
+    p->words = words_of(p);
+    p->whole = !(words_in(p) & ~p->words);
+    if (join(sm, p, at)) return;
+    at = place(sm, at);
+    if (q->flying < sm->m->cfg->store_flights) {
+        assert(!q->held);
+        leave(sm, p, at);
+        q->flying++;
+    } else {
+        hold(sm, p, at);
+    }
+    q->leaves[q->count++ % STORE_PLACES] = p->cycle % HELD_BACK;
+    sm->port->out[sm->port->out_count++] = *p;
+}
+
+/* ---- packets ----------------------------------------------------------------------------- */
+
+/* They leave in order, one per issue interval of global accesses. */
+void send_packet(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
+                 uint64_t at) {
+    const struct config *cfg = sm->m->cfg;
+    struct packet p = {.access = a,
+                       .addr = addr,
+                       .lanes = lanes,
+                       .bytes = (uint16_t)bytes,
+                       .sm = (uint16_t)sm->id,
+                       .whole = bits_count(lanes) * a->width >= bytes};
+    assert(sm->port->out_count < sm->port->out_capacity);
+    if (a->buffer) prefetch(a->buffer, addr, bytes);
+    if (cfg->store_queue && a->kind == ACCESS_STORE) {
+        send_store(sm, &p, at);
+        return;
+    }
+    uint32_t i = sm->port->out_count - sm->stores.tail;
+    if (sm->stores.tail && follows(sm, &p)) {
+        i = sm->port->out_count;
+        p.cycle = sm->port->out[i - 1].cycle;
+        sm->stores.tail++;
+    } else {
+        leave(sm, &p, at);
+    }
+    insert(sm->port, i, &p);
+}
