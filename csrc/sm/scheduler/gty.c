@@ -1,5 +1,6 @@
 /* Greedy, then youngest, as found on cards from Ampere on: one warp runs until it stalls, then the
- * one that came last. Where stores fill the queue in front of memory warps take turns (turns.csv). */
+ * one that came last. Where stores fill the queue in front of memory warps take turns (turns.csv).
+ */
 #include "sm/scheduler.h"
 
 static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t able) {
