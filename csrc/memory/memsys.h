@@ -107,10 +107,9 @@ struct packet {
     struct access *access;
     uint32_t addr;  /* first byte of the segment */
     uint32_t lanes; /* lanes of the access it serves */
-    uint32_t words; /* of its line that a store writes, where stores can join */
     uint16_t bytes; /* 32, 64, 128 (or the fetch line) */
     uint16_t sm;
-    bool whole; /* a store, with those that have joined it, writes all of the segment */
+    bool whole; /* stores that have joined one write all of the segment with it */
     bool rides; /* a store that has joined the one before it, and takes neither room nor time */
 };
 

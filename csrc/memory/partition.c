@@ -78,12 +78,16 @@ void partition_free(struct partition *p) {
 
 /* ---- whose turn it is --------------------------------------------------------------------- */
 
+/* Does a store, with what has joined it, write every byte of its segment? */
+static bool covers(const struct request *r) {
+    return r->whole || access_covers(r->access, r->lanes, r->bytes);
+}
+
 /* How many clocks a request holds the slice's input port: its flits cross in that time, and the
  * data of a store, with a mask if they are not all, may take longer. */
 static uint32_t input_clocks(const struct partition *p, const struct request *r) {
-    if (r->rides) return 0;
     uint32_t data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
-    if (p->store_mask && r->kind == ACCESS_STORE && !r->whole) data++;
+    if (p->store_mask && r->kind == ACCESS_STORE && !covers(r)) data++;
     return data > r->flits ? data : r->flits;
 }
 
@@ -152,8 +156,7 @@ static ALWAYS_INLINE void reply(struct partition *p, struct slice *s, uint32_t n
     struct xbar *x = p->xbar;
     struct request *r = &x->pool[node];
     uint64_t start = tick > s->out_free ? tick : s->out_free;
-    r->flits = (uint16_t)xbar_reply_flits(x, r);
-    assert(r->flits || r->rides);
+    if (r->flits) r->flits = (uint16_t)xbar_reply_flits(x, r);
     s->out_free = start + r->flits;
     p->stats.reply_flits += r->flits;
     r->tick = start + x->latency + xbar_detour(x, r->tpc, s->number);
@@ -230,7 +233,6 @@ static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t t
 static uint32_t occupancy(const struct partition *p, struct slice *s, const struct request *r) {
     const uint32_t shift = p->xbar->flit_shift, flits = (r->bytes + (1u << shift) - 1) >> shift;
     const uint32_t data = p->cached && !p->texture_only ? flits : 1;
-    if (r->rides) return 0;
     if (r->kind != ACCESS_ATOM || !p->atom_unit) return data;
     const uint32_t clocks = atomics_clocks(p, s, r);
     return clocks > data ? clocks : data;
@@ -248,7 +250,7 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
         const uint32_t local = local_of(p, n, pool[node].addr);
         place.row = addrmap_row(map, local);
         place.bank = addrmap_bank(map, local, place.row);
-        full = pool[node].whole;
+        full = covers(&pool[node]);
     }
     enum l2_answer answer = l2_access(&s->l2, pool, node, place, full, &work);
     if (answer == L2_BLOCKED) return answer;
@@ -306,7 +308,7 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     if (halves && next != XBAR_NONE) /* so large an L2 does not fit into the host's caches */
         cache_prefetch(&s->l2.cache, x->pool[next].addr >> s->l2.cache.line_shift);
     enum l2_answer answer = L2_MISS;
-    if (r->rides) answer = L2_HIT; /* the one that it has joined has just written for it, too */
+    if (!r->flits) answer = L2_HIT; /* the one that it has joined has just written for it, too */
     else if (p->cached && (!p->texture_only || r->kind == ACCESS_TEXTURE))
         answer = serve_cached(p, n, node, tick);
     else

@@ -319,15 +319,15 @@ static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
     r->kind = p->access->kind;
     r->performed = false;
     r->whole = p->whole;
-    r->rides = p->rides;
     r->flits = (uint16_t)xbar_request_flits(x, r);
+    if (p->rides) r->flits = r->bytes = 0;
     return node;
 }
 
 /* How long a request holds the port where two small ones leave in a clock: the first one of them
  * not at all. */
 static uint32_t pair_clocks(struct xbar_tpc *tpc, const struct request *r, uint64_t start) {
-    if (r->rides || (access_carries_data(r->kind) && r->bytes > 32)) return r->flits;
+    if (!r->flits || (access_carries_data(r->kind) && r->bytes > 32)) return r->flits;
     const bool second = tpc->pair == start + 1;
     tpc->pair = second ? 0 : start + 1;
     return second;

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "memory/addrmap.h"
@@ -48,13 +49,15 @@ struct request {
     uint32_t lanes;
     uint32_t next;
     uint16_t sm, tpc, bytes;
-    uint16_t flits; /* of the packet: the request, then the reply */
+    uint16_t flits; /* of the packet: the request, then the reply; none, as no bytes, if it rides on
+                       another */
     uint8_t kind;   /* enum access_kind */
     uint8_t want;   /* L2 sectors it waits for */
     bool performed; /* memory has been read or written for it, ahead of its turn */
-    bool whole;     /* a store that writes every byte of its segment */
-    bool rides;     /* in the packet before it: it has no flits, and takes no time */
+    bool whole;     /* what has joined a store writes the rest of its segment */
 };
+
+_Static_assert(sizeof(struct request) <= 48, "requests are hot");
 
 /* Ask the host for the request behind that one. */
 static inline void request_prefetch_behind(const struct request *pool, uint32_t node) {
@@ -209,6 +212,11 @@ static inline bool access_carries_data(uint8_t kind) {
     return kind == ACCESS_STORE || kind == ACCESS_ATOM;
 }
 
+/* Do so many lanes of a store write every byte of a segment, each of them another one? */
+static inline bool access_covers(const struct access *a, uint32_t lanes, uint32_t bytes) {
+    return bits_count(lanes) * a->width >= bytes;
+}
+
 /* The bit of a line, or of two side by side, in what a batch holds. */
 static inline uint64_t content_bit(uint32_t addr) {
     return 1ull << ((addr >> 8) * 0x9e3779b1u >> 26);
@@ -241,12 +249,10 @@ static inline uint32_t xbar_detour(const struct xbar *x, uint32_t tpc, uint32_t 
 }
 
 static inline uint32_t xbar_request_flits(const struct xbar *x, const struct request *r) {
-    if (r->rides) return 0;
     return xbar_flits(x, access_carries_data(r->kind) ? r->bytes : 0);
 }
 
 static inline uint32_t xbar_reply_flits(const struct xbar *x, const struct request *r) {
-    if (r->rides) return 0;
     return xbar_flits(x, r->kind == ACCESS_STORE ? 0 : r->bytes);
 }
 

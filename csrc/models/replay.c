@@ -254,7 +254,6 @@ static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
                                                        .access = a,
                                                        .addr = p->address,
                                                        .lanes = a->mask,
-                                                       .whole = true,
                                                        .bytes = (uint16_t)p->bytes,
                                                        .sm = sm};
         r->sent[s->packet] = at;

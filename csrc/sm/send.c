@@ -4,28 +4,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/hints.h"
-#include "memory/atomics.h"
-#include "memory/xbar.h"
-
-/* Ask the host for bytes that the memory system will want, and that most likely are in none of its
- * caches. */
-static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
-    for (uint32_t line = 0; line < bytes; line += 64) {
-        const uint8_t *at = buffer_at(b, addr + line);
-        if (at) __builtin_prefetch(at);
-    }
-}
-
-/* How long a packet holds the SM's own port: what carries data may take longer. */
-static ALWAYS_INLINE uint32_t port_clocks(const struct config *cfg, const struct packet *p) {
-    if (!cfg->store_bytes) return cfg->issue_global;
-    const struct access *a = p->access;
-    uint32_t clocks = access_carries_data(a->kind) ? p->bytes / cfg->store_bytes : 0;
-    if (a->kind == ACCESS_ATOM && cfg->store_mask) clocks = atomics_flits(a, p->lanes);
-    else if (clocks && cfg->store_mask && !p->whole) clocks++;
-    return clocks > cfg->issue_global ? clocks : cfg->issue_global;
-}
 
 /* ---- stores that wait -------------------------------------------------------------------- */
 
@@ -53,19 +31,13 @@ static uint64_t place(struct sm *sm, uint64_t at) {
     return at;
 }
 
-/* Let a packet leave at a cycle, or as soon as the port is free. */
-static void leave(struct sm *sm, struct packet *p, uint64_t at) {
-    p->cycle = sm->port_free > at ? sm->port_free : at;
-    sm->port_free = p->cycle + port_clocks(sm->m->cfg, p);
-}
-
 /* Hold a store back. It is in the way of others as if it would leave when the port could take it.
  */
 static void hold(struct sm *sm, struct packet *p, uint64_t at) {
     struct store_queue *q = &sm->stores;
     const uint64_t port = q->pace > sm->port_free ? q->pace : sm->port_free;
     if (port > at) at = port;
-    q->pace = at + port_clocks(sm->m->cfg, p);
+    q->pace = at + send_clocks(sm->m->cfg, p);
     p->cycle = HELD_BACK + at;
     q->held++;
     q->tail++;
@@ -78,11 +50,11 @@ static void release(struct sm *sm, uint64_t t) {
     uint32_t i = port->out_count - q->tail;
     struct packet *p = &port->out[i];
     const uint64_t could = p->cycle - HELD_BACK;
-    leave(sm, p, t > could ? t : could);
+    send_leave(sm, p, t > could ? t : could);
     if (q->held <= STORE_PLACES) q->leaves[(q->count - q->held) % STORE_PLACES] = p->cycle;
     for (q->held--, q->tail--; q->tail && !takes_place(&port->out[++i]); q->tail--)
         if (port->out[i].rides) port->out[i].cycle = p->cycle;
-        else leave(sm, &port->out[i], p->cycle);
+        else send_leave(sm, &port->out[i], p->cycle);
     q->flying++;
 }
 
@@ -108,8 +80,9 @@ bool send_is_full(const struct sm *sm, uint32_t fresh) {
 /* ---- stores that join -------------------------------------------------------------------- */
 
 /* A store to a line for which another one still waits joins that. Its packet goes right behind the
- * other one, at no cost; both do to memory what they do in the order in which they were issued. A
- * load from the line between them keeps them apart, as on the card, and so sees what it should. */
+ * other one and costs nothing; both do to memory what they do in the order in which they were
+ * issued. A load from the line between them keeps them apart, as on the card, and so sees what it
+ * should. */
 
 #define JOIN_SHIFT 7u /* lines of 128 bytes */
 
@@ -122,7 +95,7 @@ static uint32_t words_in(const struct packet *p) {
 /* The words that a store writes; those of which it writes a part count if it writes all others. */
 static uint32_t words_of(const struct packet *p) {
     const struct access *a = p->access;
-    if (a->width < 4) return p->whole ? words_in(p) : 0;
+    if (a->width < 4) return access_covers(a, p->lanes, p->bytes) ? words_in(p) : 0;
     const uint32_t each = (1u << a->width / 4u) - 1;
     uint32_t words = 0;
     for (uint32_t left = p->lanes; left; left &= left - 1)
@@ -138,8 +111,6 @@ static bool widen(struct packet *p, const struct packet *by) {
     if (p->addr > last || by->addr > end) return false;
     p->addr = begin;
     p->bytes = (uint16_t)((end > last ? end : last) - begin);
-    p->words |= by->words;
-    p->whole = !(words_in(p) & ~p->words);
     return true;
 }
 
@@ -158,10 +129,9 @@ static uint32_t find(const struct sm *sm, uint32_t addr, uint64_t at) {
     return port->out_count;
 }
 
-uint32_t send_fresh(const struct sm *sm, const struct segment *seg, uint32_t n) {
-    const uint32_t held = sm->stores.held;
-    if (!held || held + n <= sm->m->cfg->store_queue) return 0;
+uint32_t send_count_fresh(const struct sm *sm, const struct segment *seg, uint32_t n) {
     uint32_t fresh = 0;
+    if (sm->stores.held + n <= sm->m->cfg->store_queue) return 0;
     for (uint32_t i = 0; i < n; i++)
         fresh += find(sm, seg[i].addr, HELD_BACK - 1) == sm->port->out_count;
     return fresh;
@@ -189,30 +159,29 @@ static bool join(struct sm *sm, struct packet *p, uint64_t at) {
     uint32_t i = find(sm, p->addr, at);
     if (i == port->out_count) return false;
     struct packet *to = &port->out[i];
-    const uint32_t before = port_clocks(sm->m->cfg, to);
+    const uint32_t before = send_clocks(sm->m->cfg, to);
+    uint32_t words = words_of(to) | words_of(p);
     if (!widen(to, p)) return false;
-    const uint32_t after = port_clocks(sm->m->cfg, to);
+    while (++i < port->out_count && port->out[i].rides) words |= words_of(&port->out[i]);
+    to->whole = !(words_in(to) & ~words);
+    const uint32_t after = send_clocks(sm->m->cfg, to);
     if (after > before && !is_held(to)) sm->port_free += after - before;
     p->cycle = to->cycle;
     p->rides = true;
     p->access->joined++;
     sm->stores.tail += is_held(to);
-    while (++i < port->out_count && port->out[i].rides) {
-    }
     insert(port, i, p);
     return true;
 }
 
-/* Send a store where they take places. */
-NOINLINE static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
+/* Send a store. */
+static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
     struct store_queue *q = &sm->stores;
-    p->words = words_of(p);
-    p->whole = !(words_in(p) & ~p->words);
     if (join(sm, p, at)) return;
     at = place(sm, at);
     if (q->flying < sm->m->cfg->store_flights) {
         assert(!q->held);
-        leave(sm, p, at);
+        send_leave(sm, p, at);
         q->flying++;
     } else {
         hold(sm, p, at);
@@ -221,31 +190,19 @@ NOINLINE static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
     sm->port->out[sm->port->out_count++] = *p;
 }
 
-/* ---- packets ----------------------------------------------------------------------------- */
-
-/* They leave in order, one per issue interval of global accesses. */
-void send_packet(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
-                 uint64_t at) {
-    const struct config *cfg = sm->m->cfg;
-    struct packet p = {.access = a,
-                       .addr = addr,
-                       .lanes = lanes,
-                       .bytes = (uint16_t)bytes,
-                       .sm = (uint16_t)sm->id,
-                       .whole = bits_count(lanes) * a->width >= bytes};
-    assert(sm->port->out_count < sm->port->out_capacity);
-    if (a->buffer) prefetch(a->buffer, addr, bytes);
-    if (cfg->store_queue && a->kind == ACCESS_STORE) {
+void send_among(struct sm *sm, struct packet p, uint64_t at) {
+    struct port *port = sm->port;
+    uint32_t i = port->out_count - sm->stores.tail;
+    if (p.access->kind == ACCESS_STORE) {
         send_store(sm, &p, at);
         return;
     }
-    uint32_t i = sm->port->out_count - sm->stores.tail;
     if (sm->stores.tail && follows(sm, &p)) {
-        i = sm->port->out_count;
-        p.cycle = sm->port->out[i - 1].cycle;
+        i = port->out_count;
+        p.cycle = port->out[i - 1].cycle;
         sm->stores.tail++;
     } else {
-        leave(sm, &p, at);
+        send_leave(sm, &p, at);
     }
-    insert(sm->port, i, &p);
+    insert(port, i, &p);
 }

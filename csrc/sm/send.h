@@ -2,18 +2,73 @@
 #ifndef SMMUX_SEND_H
 #define SMMUX_SEND_H
 
+#include <assert.h>
+
+#include "base/bits.h"
+#include "base/hints.h"
+#include "memory/atomics.h"
 #include "memory/coalesce.h"
+#include "memory/xbar.h"
 #include "sm/sm.h"
 
-/* Send a packet for these lanes of the access, at cycle `at` or as soon as the port is free. */
-void send_packet(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
-                 uint64_t at);
+/* Ask the host for bytes that the memory system will want, and that most likely are in none of its
+ * caches. */
+static inline void send_prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
+    for (uint32_t line = 0; line < bytes; line += 64) {
+        const uint8_t *at = buffer_at(b, addr + line);
+        if (at) __builtin_prefetch(at);
+    }
+}
+
+/* How long a packet holds the SM's own port: what carries data may take longer. */
+static ALWAYS_INLINE uint32_t send_clocks(const struct config *cfg, const struct packet *p) {
+    if (!cfg->store_bytes) return cfg->issue_global;
+    const struct access *a = p->access;
+    uint32_t clocks = access_carries_data(a->kind) ? p->bytes / cfg->store_bytes : 0;
+    if (a->kind == ACCESS_ATOM && cfg->store_mask) clocks = atomics_flits(a, p->lanes);
+    else if (clocks && cfg->store_mask && !p->whole && !access_covers(a, p->lanes, p->bytes))
+        clocks++;
+    return clocks > cfg->issue_global ? clocks : cfg->issue_global;
+}
+
+/* Let a packet leave at a cycle, or as soon as the port is free. */
+static ALWAYS_INLINE void send_leave(struct sm *sm, struct packet *p, uint64_t at) {
+    p->cycle = sm->port_free > at ? sm->port_free : at;
+    sm->port_free = p->cycle + send_clocks(sm->m->cfg, p);
+}
+
+/* Send a packet where stores take places. */
+void send_among(struct sm *sm, struct packet p, uint64_t at);
+
+/* Send a packet for these lanes of the access, at cycle `at` or as soon as the port is free: they
+ * leave in order, one per issue interval of global accesses. */
+static ALWAYS_INLINE void send_packet(struct sm *sm, struct access *a, uint32_t addr,
+                                      uint32_t bytes, uint32_t lanes, uint64_t at) {
+    struct packet p = {.access = a,
+                       .addr = addr,
+                       .lanes = lanes,
+                       .bytes = (uint16_t)bytes,
+                       .sm = (uint16_t)sm->id};
+    assert(sm->port->out_count < sm->port->out_capacity);
+    if (a->buffer) send_prefetch(a->buffer, addr, bytes);
+    if (sm->m->cfg->store_queue) {
+        send_among(sm, p, at);
+        return;
+    }
+    send_leave(sm, &p, at);
+    sm->port->out[sm->port->out_count++] = p;
+}
+
 /* A store has been answered: another one may leave. */
 void send_answered(struct sm *sm, const struct reply *r);
 
-/* How many of these segments would join no store that waits for an answer; 0 if places are no
- * matter. */
-uint32_t send_fresh(const struct sm *sm, const struct segment *seg, uint32_t n);
+/* How many of these segments would join no store that waits for an answer; 0 if there are places
+ * for all. */
+uint32_t send_count_fresh(const struct sm *sm, const struct segment *seg, uint32_t n);
+
+static inline uint32_t send_fresh(const struct sm *sm, const struct segment *seg, uint32_t n) {
+    return sm->stores.held ? send_count_fresh(sm, seg, n) : 0;
+}
 
 /* Do stores that wait for answers leave no places for so many, nor for accesses before them in the
  * pipe? */

@@ -82,8 +82,6 @@ struct machine {
                                NULL: at none */
 };
 
-/* Fields that are used together lie together, and the first ones on lines of their own.
- * NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 #define STORE_PLACES 64u /* as many as there may be */
 
 /* Stores of an SM that wait for the way to memory, where they take places (send.c). */
@@ -95,6 +93,8 @@ struct store_queue {
     uint32_t tail;                 /* packets of these, with what has joined them */
 };
 
+/* Fields that are used together lie together, and the first ones on lines of their own.
+ * NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct sm {
     /* hot: scanned at every issue */
     _Alignas(64) struct subcore subcores[MAX_SUBCORES];

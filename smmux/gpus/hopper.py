@@ -123,7 +123,7 @@ _MEMORY: dict[str, Value] = {
     "store_bytes": (32, "HOPPER"),
     "store_mask": (1, "HOPPER"),  # scattered.csv: 2, 3 and 5 clk for one, two and four sectors in part, 4 for a line
     "store_flights": (128, "HOPPER; EST"),
-    "store_queue": (31, "HOPPER"),  # of stores 28 lines back all join, of those 32 back few
+    "store_queue": (31, "HOPPER; EST"),  # of stores 28 lines back all join, of those 32 back few
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB

@@ -103,7 +103,7 @@ def in_parts(bench: Bench) -> Iterator[Row]:
 def joined(bench: Bench) -> Iterator[Row]:
     """Clocks of a store of a warp to sixteen sectors, four of which go to the same lines right behind each other: by
     how many warps an SM has, with and without a load from these lines between the second and the third."""
-    base, module = bench.card.alloc(2 * 132 * REGION // 16), bench.module("scattered")
+    base, module = bench.card.alloc(512 * MANY * WARPS * bench.card.multiprocessors), bench.module("scattered")
     for who, chosen in groups(bench.card.multiprocessors).items():
         for form in ("joined_plain", "joined_loaded"):
             for warps in (1, 2, 4, 8, 12, 16, 32):
