@@ -391,9 +391,9 @@ heavy kernels less), since on a card that is shared they are not ours to set; an
 Suites are halves by a rule that was fixed before anything was measured. Open: {open}. Sealed: {sealed}. Of the sealed
 half nobody has seen more than the sum, which is looked at for each state of the machine that is told here. Nothing of
 the machine is fitted to a kernel of either half. Kernels of the open half have shown where to look, and that some
-attempts were wrong; of three choices that microbenchmarks leave open, whether lines copied from one half of the L2 to the
-other take the port of stores, how much may wait there, and whether 31 or 32 stores wait in an SM, they ruled out the
-first ones.
+attempts were wrong; of three choices that microbenchmarks leave open, whether lines copied from one half of the L2 to
+the other take the port of stores, how much may wait there, and how many stores may wait in an SM (31, not 32), they
+ruled out one each.
 
 ![simulated beside measured cycles, by stratum]({name}.png)
 
