@@ -11,6 +11,7 @@ from typing import Any
 
 from smmux.base import interrupt
 from smmux.base.tracebacks import frames_to_caller
+from smmux.errors import KernelError
 
 __all__ = ["Progress", "SpinningWarning"]
 
@@ -48,6 +49,15 @@ class Progress:
             self._warn(cycle, places)
         if self.shown and time.monotonic() - self.start > PATIENCE:
             self._show(cycle, finished, total)
+
+    def of_part(self, cycle: int, finished: int, total: int, places: str | None) -> None:
+        """Look at the launch of a part of a grid, which waits for ever if it waits for the rest.
+
+        Raises KernelError where it spins, KeyboardInterrupt as for a whole grid.
+        """
+        if places is not None:
+            raise KernelError(f"kernel {self.kernel!r} spins without the rest of its grid ({places})")
+        self(cycle, finished, total, None)
 
     def _show(self, cycle: int, finished: int, total: int) -> None:
         if self.bar is None:
