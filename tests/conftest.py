@@ -1,6 +1,9 @@
 """Shared settings of the tests."""
 
+import gc
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import hypothesis
@@ -14,7 +17,6 @@ hypothesis.settings.register_profile("dev", **PATIENT)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-os.environ.setdefault("SMMUX_CACHE", "0")  # tests see what the compiler makes now
 
 CHECKOUT = (Path(__file__).parents[1] / "csrc").is_dir()
 PRELOAD = [f"preload/test_{name}.py" for name in ("classes", "simulated", "tile")]  # programs of the experiments
@@ -30,6 +32,20 @@ VECTORS = (
 )
 SASS = [f"sass/test_{name}.py" for name in VECTORS]  # against what a card made, which the experiments recorded
 collect_ignore = [] if CHECKOUT else ["experiments", "notebooks", *PRELOAD, *PACKAGE, *SASS]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what compilers make for as long as the tests run, for all processes that run them together."""
+    if "SMMUX_CACHE" not in os.environ:
+        os.environ["SMMUX_CACHE"] = folder = tempfile.mkdtemp(prefix="smmux-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage all that stays: thousands of tests, which it would look at over and over."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -48,7 +48,10 @@ def attribute(owner: Any, name: str) -> Any:
 
 
 def peek(owner: Any, name: str) -> Any:
-    """The attribute of an object, None if it has none that can be read."""
+    """The attribute of an object, None if it has none that can be read. A module is not asked for what it lacks: it
+    would look for names like that one."""
+    if isinstance(owner, types.ModuleType):
+        return types.ModuleType.__getattribute__(owner, "__dict__").get(name)
     try:
         return attribute(owner, name)
     except AttributeError:

@@ -137,7 +137,9 @@ def is_installed(name: str) -> bool:
 def _file_of(module: Any) -> str | None:
     """The file of a module; None if it has none."""
     file = attribute(module, "__file__") or getattr(attribute(module, "__spec__"), "origin", None)
-    return file if isinstance(file, str) and (os.sep in file or os.path.exists(file)) else None
+    if not isinstance(file, str) or file in ("built-in", "frozen"):
+        return None
+    return file if os.sep in file or os.path.exists(file) else None
 
 
 @lru_cache(1 << 14)

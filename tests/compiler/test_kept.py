@@ -223,6 +223,7 @@ def test_the_oldest_programs_go(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     program(defined())
     [first] = files(cache)
     os.utime(first, (1, 1))
+    monkeypatch.setattr(kept, "RARELY", 1)
     monkeypatch.setattr(kept, "MOST_BYTES", 3 * first.stat().st_size)
     for step in range(5, 9):
         program(defined(KERNEL.replace("STEP = 3", f"STEP = {step}")))

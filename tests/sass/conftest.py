@@ -3,7 +3,6 @@ that need the vendor's tools are skipped."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import metadata
@@ -24,17 +23,6 @@ def nothing_preloaded() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("LD_PRELOAD", raising=False)
         yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    before = os.environ.get("SMMUX_CACHE")
-    os.environ["SMMUX_CACHE"] = str(tmp_path_factory.mktemp("code"))
-    yield
-    if before is None:
-        del os.environ["SMMUX_CACHE"]
-    else:
-        os.environ["SMMUX_CACHE"] = before
 
 
 def needed(*names: str) -> None:
