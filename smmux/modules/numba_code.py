@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +23,9 @@ from smmux.errors import CompileError, ConfigError
 from smmux.modules.module import CompiledKernel, module_of, named_arguments
 
 __all__ = ["from_numba"]
+
+_COMPILING = threading.RLock()
+"""Held by the thread for which parts of Numba are replaced."""
 
 
 def from_numba(
@@ -48,7 +52,7 @@ def from_numba(
         raise ConfigError("Numba is not installed: pip install numba") from None
     plain = getattr(function, "py_func", function)
     tools.find_tool("ptxas")  # before Numba's own compilation
-    with _nvvm():
+    with _COMPILING, _nvvm():
         text = _ptx(cuda, plain, signature, (int(match[1]), int(match[2])), fastmath)
     options = [] if max_registers is None else [f"-maxrregcount={max_registers}"]
     name = f"{plain.__module__}.{plain.__qualname__}"

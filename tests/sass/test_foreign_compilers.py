@@ -6,6 +6,7 @@ import inspect
 import math
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,13 @@ def test_the_least_and_the_largest_of_several() -> None:
     y = np.zeros(64, np.int64)
     smmux.from_numba(nearest, "void(int64[:], int64[:])", "sm_90").simulate(2, 32, (x, y))
     np.testing.assert_array_equal(y, np.minimum(np.minimum(np.maximum(x[:64], x[1:65]), x[2:]), 5))
+
+
+def test_threads_compile_at_the_same_time() -> None:
+    needed("ptxas", "nvdisasm")
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(smmux.from_numba, nearest, f"void({t}[:], {t}[:])") for t in ("int32", "float32") * 4]
+    assert [job.result().registers > 0 for job in jobs] == [True] * 8
 
 
 def test_numba_refuses_by_file_and_line() -> None:
