@@ -9,6 +9,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from smmux.sweep import modules
+
 # Runs in CI are the same every time; by hand, hypothesis looks for new examples.
 # A busy computer, or a sanitized core, makes no example too slow.
 PATIENT = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
@@ -46,6 +48,19 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture
+def few_modules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let caches take the modules of other tests for installed ones. To look at what all of them have takes seconds,
+    each time; tests/package/test_looks.py does."""
+    is_own, here = modules._is_own, Path(__file__).parent
+
+    def near(name: str, file: str | None) -> bool:
+        other = Path(file or "").name.startswith("test_") and here in Path(file or "").parents
+        return is_own(name, file) and (not other or file == request.module.__file__)
+
+    monkeypatch.setattr(modules, "_is_own", near)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -22,6 +22,8 @@ from experiments.common.harness import CACHE
 from experiments.common.verdicts import claims
 from smmux.sweep import Cache, sweep
 
+pytestmark = pytest.mark.usefixtures("few_modules")
+
 HERE = Path(every.__file__).parent
 DOCS = HERE.parent / "docs"
 

@@ -25,6 +25,8 @@ from smmux import ConfigError, cuda, gpus
 from smmux.sweep import Cache, executing, product, sweep, sweeping
 from smmux.sweep.fingerprint import fingerprint
 
+pytestmark = pytest.mark.usefixtures("few_modules")
+
 FACTOR = 2
 TREE = Path(__file__).parents[2]
 

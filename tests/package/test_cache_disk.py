@@ -17,6 +17,8 @@ from tests.package import cache_damage
 from tests.package.cache_damage import POINTS, campaign, expected, filled, run
 from tests.package.small_disk import only, read_only, small_disk
 
+pytestmark = pytest.mark.usefixtures("few_modules")
+
 
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_no_damage_gives_a_wrong_record(count: int) -> None:

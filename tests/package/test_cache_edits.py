@@ -19,6 +19,8 @@ from smmux.sweep import Cache, CacheWarning, modules, sweep
 from smmux.sweep.workers import Workers
 from tests.package.edits import EDITS
 
+pytestmark = pytest.mark.usefixtures("few_modules")
+
 TREE = Path(__file__).parents[2]
 PART = 16
 """Edits that one process tries."""

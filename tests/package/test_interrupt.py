@@ -51,6 +51,7 @@ def test_ctrl_c_ends_the_process_within_a_second(place):
     assert min(tries) < 1
 
 
+@pytest.mark.filterwarnings("ignore:kernel 'endless' seems to spin")  # as it does, if the computer is busy
 def test_an_exception_set_for_a_thread_ends_its_run(monkeypatch):
     """What a notebook or a test runner does to stop a thread."""
     found, running = [], threading.Event()

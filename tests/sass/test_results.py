@@ -20,6 +20,8 @@ from smmux.results.result import Result
 from smmux.sweep import Cache, sweep
 from tests.sass.conftest import needed
 
+pytestmark = pytest.mark.usefixtures("few_modules")
+
 HEADER = "__device__ inline float twice(float x)\n{\n    return x + x;\n}\n"
 SOURCE = """#include "twice.h"
 __device__ float kept[32];
