@@ -247,7 +247,8 @@ def write(records: Sequence[Record], out: Path, name: str = "panel") -> None:
 
     carveouts = len({r["carveout_kb"] for r in records})
     width = 5 if len({r["benchmark"] for r in records}) <= len(LIMITED) else 10
-    figure, axes = plt.subplots(carveouts, 1, figsize=(width, 2.2 * carveouts), squeeze=False, layout="constrained")
+    size = width, 2.2 * carveouts
+    figure, axes = plt.subplots(carveouts, 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
     plot(records, axes[:, 0])
     with whole_files.replacing(out / f"{name}.png") as (path,):
         figure.savefig(path, format="png", dpi=150)
