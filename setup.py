@@ -15,6 +15,7 @@ CC and CFLAGS work as usual (CC=clang).
 import os
 import shutil
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from pathlib import Path
 
@@ -100,10 +101,18 @@ class BuildExt(build_ext):
         stamp.write_text(flags)
 
     def build_extensions(self) -> None:
-        """Build, if there is something to build with."""
+        """Build, if there is something to build with, files side by side."""
         command = getattr(self.compiler, "compiler_so", None) or ["cc"]
         if reason := missing(command[0]):
             raise SystemExit(f"smmux has a part in C, and {reason}. Install what is missing:\n{INSTALL}")
+        compile_alone = self.compiler.compile
+
+        def compile_together(sources: list[str], **options: object) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                found = pool.map(lambda source: compile_alone([source], **options), sources)
+                return [name for names in found for name in names]
+
+        self.compiler.compile = compile_together
         super().build_extensions()
 
 

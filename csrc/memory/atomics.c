@@ -61,16 +61,22 @@ static bool note_sector(struct slice *s, uint32_t sector) {
     return known;
 }
 
+/* What lanes of one sector take in a slice, in hundredths of a clock. */
+static uint32_t sector_time(const struct partition *p, struct slice *s, const struct access *a,
+                            uint32_t lanes) {
+    const bool known = note_sector(s, a->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT);
+    const uint32_t same = contention(a, lanes);
+    const bool whole = bits_count(lanes) * a->width == same << ATOM_LOCK_SHIFT;
+    const uint32_t fresh = known || a->dst[0] == OPERAND_NONE ? 0 : p->atom_sector;
+    return same * ((whole ? p->atom_whole : p->atom_unit) + fresh);
+}
+
 uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct request *r) {
-    uint32_t lanes = r->lanes, known = 0, fresh = 0;
-    while (lanes) {
-        const uint32_t sector = r->access->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT;
+    for (uint32_t lanes = r->lanes; lanes;) {
         const uint32_t inside = in_first_sector(r->access, lanes);
-        const bool again = note_sector(s, sector) || r->access->dst[0] == OPERAND_NONE;
-        *(again ? &known : &fresh) += contention(r->access, inside);
+        s->atom_left += sector_time(p, s, r->access, inside);
         lanes &= ~inside;
     }
-    s->atom_left += p->atom_unit * known + (p->atom_unit + p->atom_sector) * fresh;
     const uint32_t clocks = s->atom_left / 100;
     s->atom_left %= 100;
     return clocks;

@@ -32,6 +32,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .atom_interval = cfg->atom_interval,
         .atom_float = cfg->atom_float,
         .atom_unit = cfg->atom_unit,
+        .atom_whole = cfg->atom_whole,
         .atom_sector = cfg->atom_sector,
         .store_mask = cfg->store_mask,
         .write_queue = cfg->l2_write_queue,

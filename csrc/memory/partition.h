@@ -84,7 +84,7 @@ struct partition {
     uint32_t hop_first, hop_end, hop_mask;
     uint32_t sides, crossing; /* halves; ticks there and back */
     uint32_t slices, rop_latency, dram_latency, dram_return;
-    uint32_t atom_interval, atom_float, atom_unit, atom_sector, store_mask, write_queue;
+    uint32_t atom_interval, atom_float, atom_unit, atom_whole, atom_sector, store_mask, write_queue;
     uint32_t burst_shift, write_shift;
     uint32_t events;     /* of the last run */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */

@@ -173,6 +173,8 @@ _MEMORY: dict[str, Value] = {
     # atomics.csv: by all SMs, one word takes 45.1 clk of theirs for 32 lanes (sums of floats 108), two lines with four
     # words in each sector 11.6; a line per lane, four of which a slice has then, 5.8.
     "atom_unit": (122, "HOPPER; DER"),
+    # atomic_lanes.csv: all words of two sectors for two lanes each, or of one for four, take 4.6 clk of the SMs.
+    "atom_whole": (100, "HOPPER; DER"),
     # scattered.csv: 2 clk for each of 524,288 sectors; so long with 50 for each slice (atomic_lanes.csv).
     "atom_sector": (78, "HOPPER; DER"),
     "atom_interval": (1, "HOPPER"),

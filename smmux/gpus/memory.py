@@ -26,6 +26,7 @@ _PORTS: dict[str, Value] = {
     "atom_float": (0, "MODEL"),
     "request_pairs": (0, "MODEL"),
     "atom_unit": (0, "MODEL"),
+    "atom_whole": (0, "MODEL"),
     "atom_sector": (0, "MODEL"),
     "l2_write_queue": (0, "MODEL"),
     "partition_pairs": (0, "NA"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from smmux import _core, gpus
+from smmux import _core, cuda, gpus
 from smmux.machines.models_memory import Memory
 from tests.memory.test_memory import ATOMIC, packets
 
@@ -73,3 +74,21 @@ def test_atomics_of_a_slice_take_its_unit_in_turn() -> None:
     assert hundred([0, LINE], 1) == pytest.approx(alone, rel=0.05)
     assert hundred([0, 2 * LINE], 1) == pytest.approx(alone / 2, rel=0.1)
     assert hundred([0], 32) == pytest.approx(32 * alone, rel=0.05)
+
+
+@cuda.jit
+def add_to_words(counts: Any, times: int, apart: int) -> None:
+    for _ in range(times):
+        cuda.atomic.add(counts, cuda.threadIdx.x % 32 * apart, 1)
+
+
+@pytest.mark.parametrize(("apart", "sectors", "time"), [(1, 4, "atom_whole"), (2, 8, "atom_unit")])
+def test_sectors_of_which_all_words_are_wanted_are_cheaper(apart: int, sectors: int, time: str) -> None:
+    """Warps of all multiprocessors add to the same 32 words, of one line or of two, which one slice has."""
+    gpu, blocks, clocks = gpus.get("H100"), 132, []
+    for times in (8, 24):
+        counts = np.zeros(64, np.int32)
+        clocks.append(add_to_words.simulate(blocks, 128, (counts, times, apart), gpu=gpu).cycles)
+        assert (counts[: 32 * apart : apart] == 4 * blocks * times).all()
+    each = getattr(gpu, time) / 100 * gpu.shader_khz / gpu.icnt_khz
+    assert clocks[1] - clocks[0] == pytest.approx(16 * 4 * blocks * sectors * each, rel=0.03)
