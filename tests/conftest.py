@@ -1,5 +1,6 @@
 """Shared settings of the tests."""
 
+import functools
 import gc
 import os
 import shutil
@@ -56,6 +57,7 @@ def few_modules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     each time; tests/package/test_looks.py does."""
     is_own, here = modules._is_own, Path(__file__).parent
 
+    @functools.cache
     def near(name: str, file: str | None) -> bool:
         other = Path(file or "").name.startswith("test_") and here in Path(file or "").parents
         return is_own(name, file) and (not other or file == request.module.__file__)

@@ -52,7 +52,8 @@ class Lookup:
     @functools.cached_property
     def _globals(self) -> dict[str, dict[str, str]]:
         """The globals of this process, to compare those of others with."""
-        return {module: digests for module, digests in globals_now().items() if not rewritten(module)}
+        changed = rewritten()
+        return {module: digests for module, digests in globals_now().items() if module not in changed}
 
     def known(self) -> dict[int, dict[str, Any]]:
         """The records that the cache has, by the number of their point. Raises ConfigError if some are missing and the

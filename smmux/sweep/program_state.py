@@ -92,10 +92,10 @@ class Witness:
     globals: dict[str, dict[str, str]] | None = None
 
 
-def rewritten(module: str) -> bool:
-    """Whether a tool has changed the functions of a module while it was loaded, as pytest does: in this process."""
-    loader = getattr(attribute(own().get(module), "__spec__"), "loader", None)
-    return type(loader).__module__.startswith("_pytest.")
+def rewritten() -> set[str]:
+    """The modules whose functions a tool has changed while they were loaded, as pytest does: in this process."""
+    loaders = {name: getattr(attribute(module, "__spec__"), "loader", None) for name, module in own().items()}
+    return {name for name, loader in loaders.items() if type(loader).__module__.startswith("_pytest.")}
 
 
 @cache
