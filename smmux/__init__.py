@@ -220,14 +220,16 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
             return globals()[name]
         if name in _OF_THE_HOST:
             raise no_attribute(
-                f"module 'smmux' has no attribute {name!r}, which is no part of kernels: from numba import {name}"
+                lambda: (
+                    f"module 'smmux' has no attribute {name!r}, which is no part of kernels: from numba import {name}"
+                )
             )
         if not name.startswith("_"):
             value = getattr(importlib.import_module("smmux.language.types"), name, None)
             if name.islower() and type(value).__module__ == "smmux.language.types":  # float32, f4, intp, ...
                 globals()[name] = value
                 return value
-        raise no_attribute(f"module 'smmux' has no attribute {name!r}{did_you_mean(name, __all__)}")
+        raise no_attribute(lambda: f"module 'smmux' has no attribute {name!r}{did_you_mean(name, __all__)}")
 
 
 def __dir__() -> list[str]:

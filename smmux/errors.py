@@ -10,7 +10,7 @@ import difflib
 import dis
 import operator
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 __all__ = [
@@ -276,7 +276,28 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
     return f"; did you mean {names[close[0]]!r}?" if close else ""
 
 
-def no_attribute(message: str) -> AttributeError | ImportError:
+class _NoAttribute(AttributeError):
+    """The lack of a name, which makes its message when somebody reads it: to look for similar names takes a while, and
+    hasattr asks for nothing but the exception."""
+
+    def __init__(self, message: Callable[[], str]) -> None:
+        super().__init__(message)
+        self._message = message
+
+    def __str__(self) -> str:
+        return self._message()
+
+    def __repr__(self) -> str:
+        return f"AttributeError({str(self)!r})"
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return AttributeError, (str(self),)
+
+
+_NoAttribute.__module__, _NoAttribute.__qualname__ = "builtins", "AttributeError"  # as a traceback shows it
+
+
+def no_attribute(message: Callable[[], str]) -> AttributeError | ImportError:
     """The exception for a name that a module lacks, to be raised in its `__getattr__`.
 
     `from module import name` replaces an AttributeError by an ImportError that says nothing; it gets one with the
@@ -284,7 +305,7 @@ def no_attribute(message: str) -> AttributeError | ImportError:
     """
     frame = sys._getframe(2)
     importing = frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"] if frame.f_lasti >= 0 else False
-    return ImportError(message) if importing else AttributeError(message)
+    return ImportError(message()) if importing else _NoAttribute(message)
 
 
 def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:

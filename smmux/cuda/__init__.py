@@ -133,7 +133,7 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
 
     def __getattr__(name: str) -> Any:
         """Refuse a name that `numba.cuda` has and this module lacks, and say what to write instead."""
-        raise no_attribute(absent(__name__, name, __all__))
+        raise no_attribute(lambda: absent(__name__, name, __all__))
 
 
 # -- decorators

@@ -36,7 +36,7 @@ globals().update({name: _declared(name) for name in ARGUMENTS})
 
 def __getattr__(name: str) -> Any:
     """Say which names there are."""
-    raise no_attribute(f"smmux.language.fp16 has no attribute {name!r}{did_you_mean(name, ARGUMENTS)}")
+    raise no_attribute(lambda: f"smmux.language.fp16 has no attribute {name!r}{did_you_mean(name, ARGUMENTS)}")
 
 
 def __dir__() -> list[str]:

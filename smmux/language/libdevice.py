@@ -105,7 +105,7 @@ globals().update({name: _declared(name, *signature) for name, signature in SIGNA
 
 def __getattr__(name: str) -> Any:
     """Say which names there are."""
-    raise no_attribute(f"smmux.language.libdevice has no attribute {name!r}{did_you_mean(name, SIGNATURES)}")
+    raise no_attribute(lambda: f"smmux.language.libdevice has no attribute {name!r}{did_you_mean(name, SIGNATURES)}")
 
 
 def __dir__() -> list[str]:

@@ -42,6 +42,7 @@ def is_default(name: str, build: str) -> bool:
     return build == benchmarks.get(name).builds[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "variant", "build"),
     [pytest.param(*k, marks=[] if is_default(k[0], k[2]) else pytest.mark.slow) for k in KERNELS],

@@ -118,6 +118,7 @@ def test_idioms(idiom: str) -> None:
         check(IDIOMS[idiom].strip(), block)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(8))
 def test_random_kernels(part: int) -> None:
     for seed in range(10 * part, 10 * part + 10):

@@ -52,6 +52,7 @@ def test_a_dark_picture_keeps_colours_and_turns_lightness_over() -> None:
     assert orange[0] > orange[1] > orange[2]
 
 
+@pytest.mark.long
 def test_a_second_run_leaves_what_stands_and_draws_what_does_not_from_records(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,7 @@ from experiments.common.card_sources import FORMS, MULTIPLEXED, program
 from smmux import gpus
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", foreign.names())
 def test_outputs_of_all_forms(name: str) -> None:
     row = foreign.workload(name)

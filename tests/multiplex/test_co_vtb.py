@@ -112,6 +112,7 @@ def test_a_missing_barrier_is_found() -> None:
         assert bool(result.races) == (missing is not None), f"line {missing}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 30, 10))
 def test_random_kernels(first: int) -> None:
     """Two or three virtual blocks, sizes known or not: here without races, and under Numba's simulator."""

@@ -19,6 +19,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(set(names)) == len(names) >= 82
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(TEXTBOOK)), ids=[case.kernel.__name__ for case in TEXTBOOK])
 def test_textbook_kernels(number: int) -> None:
     case = TEXTBOOK[number]

@@ -13,6 +13,7 @@ pytest.importorskip("numba")
 SEEDS = 18
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, SEEDS, 6))
 def test_same_outputs_and_no_races(first: int) -> None:
     for seed in range(first, first + 6):

@@ -32,6 +32,7 @@ def test_outputs(name: str, build: str) -> None:
     check_outputs(multiplex.vtb(benchmark.kernel("baseline", build)), benchmark.problem("tiny", build), gpu)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [3, 4])
 @pytest.mark.parametrize("name", ["MV", "FFT", "MC", "SP", "TP", "RD"])
 def test_outputs_of_more_than_two(name: str, n: int) -> None:

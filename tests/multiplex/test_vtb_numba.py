@@ -24,6 +24,7 @@ def made(name: str, scheme: str) -> VirtualKernel:
     return passes[scheme](benchmark.kernel()).fitted(problem.grid, problem.block)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["vtb", "vtb_pipe"])
 @pytest.mark.parametrize("name", SIMULATED)
 def test_outputs_under_the_simulator(name: str, scheme: str) -> None:
@@ -35,6 +36,7 @@ def test_outputs_under_the_simulator(name: str, scheme: str) -> None:
     problem.check(tuple(simulator.shared().launch(text, f"<{name} {scheme}>", grid, block, arguments)))
 
 
+@pytest.mark.long
 def test_types_for_a_card(tmp_path: Path) -> None:
     kernels = []
     for name in benchmarks.names():

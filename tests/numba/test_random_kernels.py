@@ -23,6 +23,7 @@ def test_same_bits(first: int) -> None:
         assert not (found := difference(case, runs)), f"seed {seed}: {found}\n{case.text}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "first", [1000, 1003, *(pytest.param(first, marks=pytest.mark.slow) for first in range(1006, 1120, 3))]
 )

@@ -26,6 +26,7 @@ PART = 16
 """Edits that one process tries."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, len(EDITS), PART))
 def test_an_edit_changes_the_key(first: int) -> None:
     command = [sys.executable, "-m", "tests.package.edits", str(first), str(first + PART)]

@@ -15,6 +15,8 @@ from smmux.errors import ConfigError
 from smmux.modules.module import Module, load
 
 KERNELS = Path(__file__).parent / "kernels"
+OLDER = ("sm_75", "sm_80", "sm_86", "sm_89")
+ARCHITECTURES = [*(pytest.param(arch, marks=pytest.mark.long) for arch in OLDER), "sm_90"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from smmux.modules.module import load
-from tests.sass.conftest import needed
+from tests.sass.conftest import ARCHITECTURES, needed
 
 THREADS = 128
 Table = Mapping[str, tuple[Callable[..., Any], float]]
@@ -117,7 +117,7 @@ def source() -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("options", [("-O3",), ("-O0", "-G")], ids=("O3", "G"))
 def test_functions_of_floats_have_their_values(arch: str, options: tuple[str, ...], tmp_path: Path) -> None:
     needed("nvcc", "nvdisasm")

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from smmux.modules.module import load
-from tests.sass.conftest import needed
+from tests.sass.conftest import ARCHITECTURES, needed
 
 WORD, LONG = 2**32 - 1, 2**64 - 1
 SPECIAL = (0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFFFF, 0x10000, 2**31 - 1, 2**31, 2**31 + 1, WORD, WORD - 1, 0x55555555)
@@ -181,7 +181,7 @@ def source(words: Sequence[str], asm: Sequence[str], longs: Sequence[str]) -> st
 
 
 @pytest.mark.parametrize("options", [(), ("-Xptxas", "-O0"), ("-O0", "-G")], ids=["optimised", "plain", "debugged"])
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_integer_functions_give_exact_results(tmp_path: Path, arch: str, options: tuple[str, ...]) -> None:
     needed("nvcc", "nvdisasm")
     words = WORDS if "-G" in options else {**WORDS, **DOT}  # which the compiler does not take with -G
