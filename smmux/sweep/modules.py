@@ -100,9 +100,11 @@ class _Installed:
 
 @cache
 def _sites() -> tuple[str, ...]:
-    """Folders into which distributions are installed."""
+    """Folders into which distributions are installed: Python's own, and what `pip install --target` has made of others
+    on its path."""
     user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
     found = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages(), *user]
+    found += [path for path in sys.path if path and any(Path(path).glob("*.dist-info/RECORD"))]
     return tuple(dict.fromkeys(os.path.realpath(path) for path in found if os.path.isdir(path)))
 
 

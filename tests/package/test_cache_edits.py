@@ -258,3 +258,14 @@ def test_a_record_that_another_process_made_of_other_files_is_not_kept(tmp_path:
         assert lookup.known() == {}
         lookup.keep(0, {"n": 1}, Witness({}))
         assert lookup.known() == {0: {"n": 1}}
+
+
+def test_a_folder_that_pip_has_made_on_the_path_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "brought-1.dist-info").mkdir()
+    (tmp_path / "brought-1.dist-info" / "RECORD").write_text("brought.py,,\n")
+    for name in ("brought", "mine"):
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
+    text = "import brought, mine; from smmux.sweep.modules import own; print({'brought', 'mine'} & own().keys())"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(modules.PACKAGE).parent)])}
+    done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True)
+    assert done.stdout.strip() == "{'mine'}", done.stderr
