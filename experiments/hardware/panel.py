@@ -12,7 +12,7 @@ than 5 % have the right sign, the rank correlation with the measured ones, and t
 
 What was not measured is predicted all the same, and printed alone. Records are kept in OUT/panel.sqlite as soon as they
 are there, so that a run that was stopped goes on. The files are OUT/panel.csv, with a row per kernel and carve-out, and
-OUT/panel.png; those of foreign kernels begin with their name.
+OUT/panel.png; those of foreign kernels are called panel_foreign.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from smmux.plot import geometric_mean
 from smmux.sweep import Cache, Record, sweep
 
 THROUGH = ("ptxas", "smmux")
-SETS = {"multiplex": "panel", "foreign": "foreign_panel"}
+SETS = {"multiplex": "panel", "foreign": "panel_foreign"}
 """The sets of forms, and how their files are named."""
 COLUMNS = (
     "benchmark", "variant", "spelling", "through", "carveout_kb", "taken_kb", "cycles", "time_us", "registers",
