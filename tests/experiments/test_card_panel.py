@@ -23,6 +23,11 @@ def test_the_driver_takes_the_next_step_that_holds_a_block(wanted: int, held: in
     assert panel.taken(gpus.get(gpus.COMPILED), wanted, held) == size
 
 
+@pytest.mark.parametrize("forms", panel.SETS)
+def test_no_prediction_is_taken_for_a_measurement(forms: str) -> None:
+    assert all(row["median_us"] > 0 for row in measured.load(forms))
+
+
 def test_every_measured_bar_is_asked_for_once_by_each_way() -> None:
     rows = measured.load()
     names = list(dict.fromkeys(row["benchmark"] for row in rows))
