@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["cache_folder"]
+__all__ = ["cache_folder", "disk_may_fail"]
 
 
 def cache_folder() -> Path | None:
@@ -19,3 +21,14 @@ def cache_folder() -> Path | None:
         return home / "Library" / "Caches" / "smmux"
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else home / ".cache") / "smmux"
+
+
+@contextmanager
+def disk_may_fail() -> Iterator[None]:
+    """Go on behind this where the operating system reports an error, which then has a number. Others go on upwards,
+    such as a TimeoutError that somebody has set for this thread."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise

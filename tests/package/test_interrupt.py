@@ -14,6 +14,7 @@ import pytest
 
 from smmux import models
 from smmux.base import interrupt
+from smmux.compiler.driver.compiling import clear_cache
 from smmux.machines import models_memory
 from tests.package import interrupted
 
@@ -51,27 +52,28 @@ def test_ctrl_c_ends_the_process_within_a_second(place):
     assert min(tries) < 1
 
 
-class Stopped(Exception):
-    """No error of the operating system, as TimeoutError is: the compiler goes on without what is kept on disk then."""
-
-
 @pytest.mark.filterwarnings("ignore:kernel 'endless' seems to spin")  # as it does, if the computer is busy
-def test_an_exception_set_for_a_thread_ends_its_run(monkeypatch):
-    """What a notebook or a test runner does to stop a thread."""
+@pytest.mark.parametrize("asked", [*range(1, 8), None])
+def test_an_exception_set_for_a_thread_ends_its_run(asked, tmp_path, monkeypatch):
+    """What a notebook or a test runner does to stop a thread. The error is an OSError, as that of a full disk, without
+    which the compiler goes on. asked: after how many questions it comes, of the compiler at first; None: of the run."""
     found, running = [], threading.Event()
     monkeypatch.setattr(interrupt, "poll", interrupt.poll)  # put back afterwards
-    interrupted.call_when_asked(running.set)
+    monkeypatch.setenv("SMMUX_CACHE", str(tmp_path))
+    interrupted.call_when_asked(running.set, *([asked] if asked else []))
+    if asked:
+        clear_cache()
 
     def run():
         try:
             interrupted.endless.simulate(1, 32, (np.zeros(32, np.float32),), max_cycles=None)
-        except Stopped as error:
+        except TimeoutError as error:
             found.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
     assert running.wait(60)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(TimeoutError))
     thread.join(60)
     assert not thread.is_alive()
     assert len(found) == 1

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from smmux.base.began import BEGUN
-from smmux.base.cache_folder import cache_folder
+from smmux.base.cache_folder import cache_folder, disk_may_fail
 from smmux.base.whole_files import write_bytes
 from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
@@ -63,16 +63,16 @@ def kept(unit: Unit, signature: Signature, coarse: Options, fine: Options, make:
     if not place or not key:
         return make()
     path = place / f"{key}{END}"
-    with contextlib.suppress(OSError):
+    with disk_may_fail():
         found = _read(path.read_bytes(), key)
         if found is not None:
-            with contextlib.suppress(OSError):
+            with disk_may_fail():
                 os.utime(path)
             return found
     program = make()
     content = _written(program, key)
     if content is not None:
-        with contextlib.suppress(OSError, ConfigError):
+        with disk_may_fail(), contextlib.suppress(ConfigError):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_bytes(path, content)
             if int(key[:4], 16) % RARELY == 0:
@@ -188,5 +188,5 @@ def _thin(place: Path) -> None:
         if total <= MOST_BYTES * 3 // 4:
             break
         total -= status.st_size
-        with contextlib.suppress(OSError):
+        with disk_may_fail():
             os.unlink(path)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from smmux.base.cache_folder import cache_folder
+from smmux.base.cache_folder import cache_folder, disk_may_fail
 from smmux.base.files_read import note_file
 from smmux.base.whole_files import write_bytes
 from smmux.errors import ConfigError
@@ -34,10 +34,9 @@ def fetch(key: str) -> bytes | None:
     """A result, or None."""
     if (path := _path(key)) is None:
         return None
-    try:
+    content = b""
+    with disk_may_fail():
         content = path.read_bytes()
-    except OSError:
-        return None
     checksum, packed = content[:CHECKSUM_BYTES], content[CHECKSUM_BYTES:]
     if hashlib.sha256(key.encode() + packed).digest() != checksum:
         return None
@@ -52,14 +51,14 @@ def keep(key: str, result: bytes) -> None:
     if (path := _path(key)) is None:
         return
     packed = zlib.compress(result, 1)
-    with contextlib.suppress(OSError, ConfigError):
+    with disk_may_fail(), contextlib.suppress(ConfigError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, hashlib.sha256(key.encode() + packed).digest() + packed)
 
 
 def keep_with_files(key: str, result: bytes, files: Iterable[str]) -> None:
     """Keep a result that other files decided about too, each of them as it is now."""
-    with contextlib.suppress(OSError):
+    with disk_may_fail():
         files = list(files)
         _note(files)
         digests = {name: _digest(name) for name in files}
