@@ -281,7 +281,7 @@ class _NoAttribute(AttributeError):
     hasattr asks for nothing but the exception."""
 
     def __init__(self, message: Callable[[], str]) -> None:
-        super().__init__(message)
+        super().__init__()
         self._message = message
 
     def __str__(self) -> str:

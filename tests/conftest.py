@@ -59,8 +59,9 @@ def few_modules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
     @functools.cache
     def near(name: str, file: str | None) -> bool:
-        other = Path(file or "").name.startswith("test_") and here in Path(file or "").parents
-        return is_own(name, file) and (not other or file == request.module.__file__)
+        path = Path(file or "")
+        other = path.name.startswith("test_") and here in path.parents and file != request.module.__file__
+        return not other and is_own(name, file)
 
     monkeypatch.setattr(modules, "_is_own", near)
 

@@ -99,7 +99,7 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
                     buffers=arguments.buffers,
                     const=program.const if arguments.const is None else arguments.const,
                     options={**numbers, "values": values, "again": again},
-                    poll=progress if blocks is None or values else progress.of_part,
+                    poll=progress if blocks is None or values or again else progress.of_part,
                     managers=managers,
                     preload=None if preload is None else preload.records(),
                     blocks=blocks,

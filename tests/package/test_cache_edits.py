@@ -266,6 +266,6 @@ def test_a_folder_that_pip_has_made_on_the_path_is_installed(tmp_path: Path) -> 
     for name in ("brought", "mine"):
         (tmp_path / f"{name}.py").write_text("x = 1\n")
     text = "import brought, mine; from smmux.sweep.modules import own; print({'brought', 'mine'} & own().keys())"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(modules.PACKAGE).parent)])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(TREE)])}
     done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True)
     assert done.stdout.strip() == "{'mine'}", done.stderr

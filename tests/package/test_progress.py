@@ -73,6 +73,14 @@ def test_a_kernel_that_spins_is_told(kernel, places):
             kernel.simulate(2, 64, (np.zeros(4, np.int32),), max_cycles=None)
 
 
+def test_a_launch_behind_another_one_is_told_as_one_alone():
+    """It is a whole grid, though it names its blocks to the core."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SpinningWarning, match="seems to spin"):
+            nothing.simulate(2, 64, (np.zeros(4, np.int32),), max_cycles=None, warm=True)
+
+
 def test_a_kernel_that_computes_is_not():
     """No block of it ends for longer than it takes to tell one that spins."""
     a = np.zeros(4, np.int32)

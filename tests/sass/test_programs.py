@@ -31,7 +31,8 @@ def combinations() -> list[Any]:
             for option in OPTIONS:
                 often = option == "optimised" and (arch == 90 or index % 4 == at)
                 if arch >= program.least:
-                    marks = () if often and arch == 90 else (pytest.mark.long if often else pytest.mark.slow,)
+                    kept = [] if arch == 90 else [pytest.mark.long]
+                    marks = kept if often else [pytest.mark.slow]
                     found.append(pytest.param(program, arch, option, marks=marks, id=f"{program.name}-{arch}-{option}"))
     return found
 
