@@ -289,7 +289,8 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     count_global(op, seg, n);
     if (op->u->op == OP_TEX) read_now(a);
     if (op->copy) copy_begin(op, a);
-    if (sm->caches[CACHE_DATA].present && passes_l1(op)) smcache_write(sm, a, seg, n);
+    if (sm->caches[CACHE_DATA].present && passes_l1(op))
+        smcache_write(sm, a, seg, n, cfg->l1_keeps_local && op->u->op == OP_ST_LOCAL);
     const bool alone = !tiled || n; /* lanes are left for the cache or memory */
     struct charge charge = {.passes = 1 - cfg->issue_global};
     if (alone) charge = charge_of(op, cache, rest, seg, n);

@@ -9,9 +9,10 @@
 
 /* A line that is stored to takes one of a few places, until it leaves for memory, and the next one
  * in the pipe waits for a place (joined_stores.csv). They leave in order, as fast as the port takes
- * them; beyond so many under way each waits for an answer, since what lies behind the port is full.
- * Those that wait for an answer stand at the end of the port's packets and have no time yet. Loads
- * pass them, but not one to the same line, and not atomics: these leave behind the last one. */
+ * them; while so many sectors are under way the others wait for answers, since what lies behind the
+ * port is full. Those that wait for an answer stand at the end of the port's packets and have no
+ * time yet. Loads pass them, but not one to the same line, and not atomics: these leave behind the
+ * last one. */
 
 #define HELD_BACK (UINT64_MAX / 4) /* beside when such a packet could leave, its cycle */
 
@@ -43,6 +44,22 @@ static void hold(struct sm *sm, struct packet *p, uint64_t at) {
     q->tail++;
 }
 
+static bool has_room(const struct sm *sm) { return sm->stores.flying < sm->m->cfg->store_flights; }
+
+/* Sectors more are under way: those of a store that leaves. */
+static void fly(struct store_queue *q, const struct packet *p) {
+    const uint32_t sectors = p->bytes / SECTOR_BYTES;
+    q->sectors[q->sent++ % STORE_SECTORS] = (uint8_t)sectors;
+    q->flying += sectors;
+}
+
+/* A store that has left the queue, but not the port, has become larger. Whose sectors they are
+ * makes no difference, since all that counts is how many are under way. */
+static void grow(struct store_queue *q, uint32_t sectors) {
+    q->sectors[(q->sent - 1) % STORE_SECTORS] += (uint8_t)sectors;
+    q->flying += sectors;
+}
+
 /* Let the first one that is held back leave, with what has joined it. */
 static void release(struct sm *sm, uint64_t t) {
     struct store_queue *q = &sm->stores;
@@ -55,7 +72,7 @@ static void release(struct sm *sm, uint64_t t) {
     for (q->held--, q->tail--; q->tail && !takes_place(&port->out[++i]); q->tail--)
         if (port->out[i].rides) port->out[i].cycle = p->cycle;
         else send_leave(sm, &port->out[i], p->cycle);
-    q->flying++;
+    fly(q, p);
 }
 
 void send_answered(struct sm *sm, const struct reply *r) {
@@ -63,8 +80,9 @@ void send_answered(struct sm *sm, const struct reply *r) {
         r->access->joined--;
         return;
     }
-    sm->stores.flying--;
-    if (sm->stores.held) release(sm, r->cycle);
+    struct store_queue *q = &sm->stores;
+    q->flying -= q->sectors[q->answered++ % STORE_SECTORS];
+    while (q->held && has_room(sm)) release(sm, r->cycle);
 }
 
 bool send_is_full(const struct sm *sm, uint32_t fresh) {
@@ -159,13 +177,14 @@ static bool join(struct sm *sm, struct packet *p, uint64_t at) {
     uint32_t i = find(sm, p->addr, at);
     if (i == port->out_count) return false;
     struct packet *to = &port->out[i];
-    const uint32_t before = send_clocks(sm->m->cfg, to);
+    const uint32_t before = send_clocks(sm->m->cfg, to), size = to->bytes;
     uint32_t words = words_of(to) | words_of(p);
     if (!widen(to, p)) return false;
     while (++i < port->out_count && port->out[i].rides) words |= words_of(&port->out[i]);
     to->whole = !(words_in(to) & ~words);
     const uint32_t after = send_clocks(sm->m->cfg, to);
     if (after > before && !is_held(to)) sm->port_free += after - before;
+    if (!is_held(to)) grow(&sm->stores, (to->bytes - size) / SECTOR_BYTES);
     p->cycle = to->cycle;
     p->rides = true;
     p->access->joined++;
@@ -179,10 +198,10 @@ static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
     struct store_queue *q = &sm->stores;
     if (join(sm, p, at)) return;
     at = place(sm, at);
-    if (q->flying < sm->m->cfg->store_flights) {
+    if (has_room(sm)) {
         assert(!q->held);
         send_leave(sm, p, at);
-        q->flying++;
+        fly(q, p);
     } else {
         hold(sm, p, at);
     }

@@ -82,15 +82,20 @@ struct machine {
                                NULL: at none */
 };
 
-#define STORE_PLACES 64u /* as many as there may be */
+#define STORE_PLACES  64u   /* as many as there may be */
+#define STORE_SECTORS 1024u /* under way, as many as there may be */
+#define SECTOR_BYTES  32u
 
 /* Stores of an SM that wait for the way to memory, where they take places (send.c). */
 struct store_queue {
-    uint64_t leaves[STORE_PLACES]; /* when the last ones leave, or may at the earliest */
-    uint64_t entered, pace;        /* when the last one got a place; when the next could leave */
-    uint64_t count;                /* of all that have taken one */
-    uint32_t flying, held;         /* unanswered; those that wait for an answer */
-    uint32_t tail;                 /* packets of these, with what has joined them */
+    uint64_t leaves[STORE_PLACES];  /* when the last ones leave, or may at the earliest */
+    uint64_t entered, pace;         /* when the last one got a place; when the next could leave */
+    uint64_t count;                 /* of all that have taken one */
+    uint32_t sent, answered;        /* how many have left; how many of those are answered */
+    uint32_t flying;                /* sectors of those that are not */
+    uint32_t held;                  /* those that wait until fewer are under way */
+    uint32_t tail;                  /* packets of these, with what has joined them */
+    uint8_t sectors[STORE_SECTORS]; /* of those under way, in the order in which they left */
 };
 
 /* Fields that are used together lie together, and the first ones on lines of their own.

@@ -226,6 +226,18 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                                              : load_lines(sm, id, a, seg, n, at, apart, false);
 }
 
+/* The way of a line, which takes the place of another one if it is not there. */
+static uint32_t way_for(struct sm *sm, enum sm_cache_id id, uint32_t line) {
+    struct sm_cache *c = &sm->caches[id];
+    uint32_t index = smcache_sectored(c) ? cache_find(&c->cache, line) : CACHE_NONE;
+    if (index != CACHE_NONE) return index;
+    index = cache_victim(&c->cache, line);
+    assert(index != CACHE_NONE); /* no miss ties a line here */
+    room_line(sm, id, cache_number(&c->cache, index));
+    cache_put(&c->cache, index, line);
+    return index;
+}
+
 /* Write what some lanes store to the sectors of their line that are valid. */
 NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t lanes,
                             uint32_t line) {
@@ -245,13 +257,16 @@ NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t
     }
 }
 
-void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n) {
+void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n,
+                   bool keeps) {
     struct sm_cache *c = &sm->caches[CACHE_DATA];
     const bool updates = sm->m->cfg->l1_updates;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t line = smcache_line(c, seg[i].addr), miss = misses_find(&c->misses, line);
         const uint32_t own =
             smcache_sectored(c) ? cache_sectors(&c->cache, seg[i].addr, seg[i].bytes) : 1;
+        if (keeps && access_covers(a, seg[i].lanes, seg[i].bytes))
+            c->cache.lines[way_for(sm, CACHE_DATA, line)].valid |= (uint8_t)own;
         if (!updates) cache_drop(&c->cache, line, own);
         else if (a->kind == ACCESS_STORE) update(c, a, seg[i].lanes, line);
         else cache_drop(&c->cache, line, cache_all(&c->cache));
@@ -331,13 +346,7 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 
 /* Put what has come of a line into the cache. */
 static void install(struct sm *sm, struct sm_cache *c, uint32_t line, const struct access *fill) {
-    uint32_t index = smcache_sectored(c) ? cache_find(&c->cache, line) : CACHE_NONE;
-    if (index == CACHE_NONE) {
-        index = cache_victim(&c->cache, line);
-        assert(index != CACHE_NONE); /* no miss ties a line here */
-        room_line(sm, (enum sm_cache_id)fill->cache, cache_number(&c->cache, index));
-        cache_put(&c->cache, index, line);
-    }
+    const uint32_t index = way_for(sm, (enum sm_cache_id)fill->cache, line);
     c->cache.lines[index].valid |= fill->sub;
     if (!c->cache.data) return;
     const uint32_t inside = fill->addr[0] & ((1u << c->cache.line_shift) - 1);

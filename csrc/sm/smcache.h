@@ -97,8 +97,10 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
  * those of each line so many clocks apart; returns how many lines those are of. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart);
-/* Tell the L1 of a store, an atomic or a load that goes past it. */
-void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n);
+/* Tell the L1 of a store, an atomic or a load that goes past it. keeps: it is a store whose sectors
+ * come into the L1 if it writes them whole. */
+void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n,
+                   bool keeps);
 /* Let some lanes of an access wait for a line, as the first of the list. */
 void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes);
 /* The line has come: take all from the list, first come first, and let their accesses go on. */

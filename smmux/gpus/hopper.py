@@ -122,7 +122,7 @@ _MEMORY: dict[str, Value] = {
     "coalesce_rule": (90, "HOPPER"),  # a line a clock, of which sectors of 32 bytes come
     "store_bytes": (32, "HOPPER"),
     "store_mask": (1, "HOPPER"),  # scattered.csv: 2, 3 and 5 clk for one, two and four sectors in part, 4 for a line
-    "store_flights": (128, "HOPPER; EST"),
+    "store_flights": (512, "HOPPER; EST"),
     "store_queue": (31, "HOPPER; EST"),  # of stores 28 lines back all join, of those 32 back few
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
@@ -131,6 +131,7 @@ _MEMORY: dict[str, Value] = {
     "l1_hashed": (1, "EST"),
     "l1_sector": (32, "HOPPER"),
     "l1_updates": (1, "HOPPER"),
+    "l1_keeps_local": (1, "HOPPER"),  # local_memory.csv, local_sectors.csv
     "l1_tag_banks": (4, "HOPPER"),  # l1_phases.csv
     "l1_mshrs": (768, "HOPPER; EST"),  # some 600 in flight were seen, and no limit
     "lat_l1": (31, "HOPPER"),  # and a clock to who reads the value

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from smmux import cuda, gpus
+from smmux import cuda, gpus, int32
+from smmux.results.result import Result
 
 H100 = gpus.get("H100")
 FEW, MANY = 8, 40
@@ -132,3 +133,66 @@ def test_a_thread_sees_what_it_has_stored_although_stores_wait_and_join(flights:
     assert (out.reshape(-1, 4)[:, :2] == np.stack([i + 7, i + 1], 1)).all()
     assert (seen == i + (i + 1) + (i + 7)).all()
     assert (more == 4).all()
+
+
+@cuda.jit
+def store_apart(out, rounds):
+    """Each lane stores a word of a line of its own."""
+    for i in range(rounds):
+        out[(cuda.grid(1) * rounds + i) * 32] = i + 1
+
+
+def test_stores_to_lines_of_their_own_take_two_clocks_each() -> None:
+    """What is under way to memory counts by sectors: with one for each line nobody waits for an answer (scattered.csv:
+    64 clocks for 32 lines)."""
+    cycles = {}
+    for rounds in (FEW, MANY):
+        out = np.zeros(8 * 32 * rounds * 32, np.int32)
+        cycles[rounds] = store_apart.simulate(1, 8 * 32, (out, np.int32(rounds)), gpu=H100).cycles
+        assert (out.reshape(-1, rounds, 32)[:, :, 0] == np.arange(rounds) + 1).all()
+    assert (cycles[MANY] - cycles[FEW]) / (MANY - FEW) / 8 == pytest.approx(64, rel=0.05)
+
+
+WORDS = 16
+
+
+@cuda.jit
+def fill_and_read(which, out, above):
+    """Threads above a lane write words of their own memory; all read them again."""
+    mine = cuda.local.array(WORDS, int32)
+    i = cuda.grid(1)
+    for k in range(WORDS):
+        mine[(k + which[0]) % WORDS] = k
+    if cuda.laneid >= above:
+        for k in range(WORDS):
+            mine[(k + which[0]) % WORDS] = i + k
+    total = 0
+    for k in range(WORDS):
+        total += mine[(k + which[0]) % WORDS] * (k + 1)
+    out[i] = total
+
+
+def local_launch(machine: gpus.Gpu, above: int, threads: int = 128) -> Result:
+    out = np.zeros(threads, np.int32)
+    result = fill_and_read.simulate(1, threads, (np.array([3], np.int32), out, np.int32(above)), gpu=machine)
+    k, i = np.arange(WORDS), np.arange(threads)
+    words = np.where((i % 32 >= above)[:, None], i[:, None] + k, k)
+    assert (out == words @ (k + 1)).all()
+    return result
+
+
+@pytest.mark.parametrize("above", [0, 5, 8, 31, 32])
+def test_what_is_stored_to_local_memory_is_in_the_l1(above: int) -> None:
+    """Of what threads have written themselves nothing is asked of the L2 (ncu on an H100: local_sectors.csv)."""
+    forgets = H100.replace(name="forgets", l1_keeps_local=0)
+    kept, asked = local_launch(H100, above), local_launch(forgets, above)
+    only = 1  # the index, which all threads read from global memory
+    assert kept.counters["l1_misses"] == only
+    assert asked.counters["l1_misses"] > only + WORDS
+    assert kept.cycles < asked.cycles
+
+
+def test_local_memory_that_the_l1_has_not_kept_is_read_from_the_l2() -> None:
+    """An L1 of a few lines forgets what was stored first, and values are right all the same."""
+    small = H100.replace(name="small", l1_bytes=2048, carveouts=())
+    assert local_launch(small, 5, 1024).counters["l1_misses"] > 100

@@ -32,6 +32,7 @@ from . import (
     probe_latency,
     probe_loaded,
     probe_memory,
+    probe_panel,
     probe_pipe,
     probe_scatter,
     special_functions,
@@ -41,7 +42,7 @@ from .cuda_driver import Card
 
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
-    probe_loaded,
+    probe_loaded, probe_panel,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
