@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -37,6 +38,11 @@ SASS = [f"sass/test_{name}.py" for name in VECTORS]  # against what a card made,
 collect_ignore = [] if CHECKOUT else ["experiments", "notebooks", *PRELOAD, *PACKAGE, *SASS]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What takes long under a sanitizer is asked for in part."""
+    parser.addoption("--cases", type=int, metavar="N", help="of each test, so many of its parameters at most")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep what compilers make for as long as the tests run, for all processes that run them together."""
     if "SMMUX_CACHE" not in os.environ:
@@ -66,11 +72,26 @@ def few_modules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(modules, "_is_own", near)
 
 
+def beyond(items: list[pytest.Item], most: int) -> list[pytest.Item]:
+    """Those of a test's parameters that are too many: what stays is spread evenly, first and last among them."""
+    of_test = defaultdict(list)
+    for item in items:
+        of_test[item.nodeid.partition("[")[0]].append(item)
+    away = []
+    for same in of_test.values():
+        kept = {round(k * (len(same) - 1) / max(most - 1, 1)) for k in range(min(most, len(same)))}
+        away += [item for place, item in enumerate(same) if len(same) > most and place not in kept]
+    return away
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Beside an installed package, without its checkout, leave out tests of the checkout's own files."""
-    away = [item for item in items if not CHECKOUT and item.get_closest_marker("checkout")]
+    """Beside an installed package, without its checkout, leave out tests of the checkout's own files; and what --cases
+    leaves out."""
+    away = {item for item in items if not CHECKOUT and item.get_closest_marker("checkout")}
+    if most := config.getoption("cases"):
+        away.update(beyond(items, most))
     if away:
-        config.hook.pytest_deselected(items=away)
+        config.hook.pytest_deselected(items=list(away))
         items[:] = [item for item in items if item not in away]
 
 

@@ -60,6 +60,7 @@ def with_pitch(array: Any, pitch: int) -> Any:
     return wide[:, : array.shape[1]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gpu", CARDS)
 @pytest.mark.parametrize("name", benchmarks.names())
 def test_no_false_alarm(name: str, gpu: str) -> None:

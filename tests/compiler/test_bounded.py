@@ -50,6 +50,7 @@ def calls(body: str) -> int:
     return pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", SHAPES)
 def test_twice_as_long_takes_twice_as_long(shape):
     short, long = (calls(SHAPES[shape](n)) for n in (60, 120))

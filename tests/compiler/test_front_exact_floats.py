@@ -77,6 +77,7 @@ TWO_ARGUMENTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("expression", TWO_ARGUMENTS)
 def test_all_pairs_of_special_values(expression, dtype):

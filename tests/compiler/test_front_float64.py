@@ -120,6 +120,7 @@ def assert_within_one_unit(name, function, *arrays):
             assert error(result, function(*map(mp.mpf, x))) < 1, (name, x, result)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_argument(name):
     assert_within_one_unit(name, *FUNCTIONS[name])

@@ -67,6 +67,7 @@ def equal(found: np.ndarray, wanted: np.ndarray, what: str) -> None:
         np.testing.assert_array_equal(np.signbit(found[real]), np.signbit(wanted[real]), what)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", TYPES)
 def test_all_operators_on_all_pairs(first):
     for second in TYPES:

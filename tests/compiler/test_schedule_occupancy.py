@@ -54,6 +54,7 @@ def test_benchmarks_keep_their_blocks(name: str, build: str, gpu: str) -> None:
         assert after >= before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("gpu", "case"),
     [

@@ -52,6 +52,7 @@ INDICES = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("index", INDICES)
 def test_a_vector(index, space):

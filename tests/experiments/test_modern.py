@@ -138,6 +138,7 @@ def test_of_the_sealed_half_only_the_sum_is_told(monkeypatch: pytest.MonkeyPatch
     assert {verdict.reproduced for verdict in modern.check(rows) if "correlation" not in verdict.id} == {False}
 
 
+@pytest.mark.long
 def test_counterparts_are_of_the_open_half_and_right() -> None:
     """The small launches of kernels in Python; `in_python` raises where a result is wrong."""
     assert len(suite_python.kernels()) >= 30

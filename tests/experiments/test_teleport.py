@@ -29,6 +29,7 @@ def records() -> list[Record]:
     return teleport.run(quick=True, jobs=2)
 
 
+@pytest.mark.long
 def test_at_least_twelve_programs_run_in_all_forms(records: list[Record]) -> None:
     own = found(records)
     assert len([name for name in own if set(FORMS) <= own[name].keys()]) >= 12

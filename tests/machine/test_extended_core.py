@@ -26,6 +26,7 @@ exec_fn *const exec_table[UOP_COUNT] = {
     [OP_TEST_GROUPS] = exec_groups,"""
 
 
+@pytest.mark.long
 @pytest.mark.checkout
 @pytest.mark.skipif(not extended_core.has_compiler(), reason="there is no compiler to build a core with")
 def test_operations_of_a_row_alone(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_quantiles_of_student_are_scipy_s() -> None:
         assert sampling._student(freedom) == pytest.approx(scipy_stats.t.ppf(0.975, freedom), rel=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "size"), [("SP", {"vectors": 12000, "elements": 128, "blocks": 12000}), ("FFT", {"batch": 4096})]
 )
@@ -132,6 +133,7 @@ def everything(out: Any, counts: Any, table: Any) -> None:
     out[block * 96 + thread] = tile[thread]
 
 
+@pytest.mark.long
 def test_values_of_blocks_that_are_not_simulated_are_right_to_the_bit() -> None:
     blocks = 16_000
     table = np.random.default_rng(1).random(64, np.float32) * 40

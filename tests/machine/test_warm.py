@@ -49,6 +49,7 @@ def test_without_caches_a_second_launch_is_as_the_first(name: str) -> None:
         assert not {key for key in other if not key.startswith("idle_")}  # why nobody was there yet, or no longer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{"window": 7}, {"host_threads": 2}, {"window": 100, "host_threads": 2}])
 def test_windows_and_threads_change_nothing(options: dict[str, int]) -> None:
     benchmark = benchmarks.get("FFT")

@@ -73,6 +73,7 @@ SMALL = {"l2_bytes": 40 * 2 * 4 * 4 * 128}
 """Four sets of four lines in each slice: 1,280 lines in all."""
 
 
+@pytest.mark.long
 def test_one_multiprocessor_sees_one_half_near_and_the_other_one_far() -> None:
     near, far, beyond = (clocks(lines, **SMALL, l2_ways=4) for lines in (200, 900, 6000))
     assert near < far < beyond

@@ -18,6 +18,7 @@ DECLARED: dict[str, dict[str, Any]] = {
 BYTES = {"MC": (6144, 3072), "STO": (7168, 1024), "HG": (7168, 1024)}  # private and public; together Table 1's arrays
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("schedule", ["source", "list"])
 @pytest.mark.parametrize("extra_blocks", [0, 1])
 @pytest.mark.parametrize("name", DECLARED)

@@ -29,6 +29,7 @@ def raw(args: tuple[Any, ...]) -> list[np.ndarray]:
     return [a.view(f"u{a.dtype.itemsize}") for a in args if isinstance(a, np.ndarray)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gpu", MACHINES)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_baselines_bits_in_the_papers_bytes(name: str, gpu: str) -> None:

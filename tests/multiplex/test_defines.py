@@ -255,6 +255,7 @@ def outputs(ready: Kernel, grid: object, block: object, **options: object) -> np
     return o
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*KEPT, *REPLACED])
 def test_outputs_are_those_of_the_plain_kernel(name: str) -> None:
     plain = made({**KEPT, **REPLACED}[name])

@@ -26,6 +26,7 @@ def same(found: list[Any], wanted: list[Any]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(30, 60, 10))
 def test_random_kernels_with_allocation(first: int) -> None:
     refused = 0

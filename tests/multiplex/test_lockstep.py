@@ -52,6 +52,7 @@ def left(made: Any, grid: Any = 2, block: Any = 32, **options: Any) -> np.ndarra
     return o
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("private", [5, 16, 30])
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=[name.replace(" ", "-") for name in STATEMENTS])
 def test_a_divided_array(statement: str, private: int) -> None:

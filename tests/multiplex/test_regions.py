@@ -32,6 +32,7 @@ def test_regions_of_the_benchmarks(name: str, build: str) -> None:
     assert {len(r.barriers) for r in found} == {barriers}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "build"), BUILDS)
 def test_isolating_barriers_count_them(name: str, build: str) -> None:
     benchmark = benchmarks.get(name)

@@ -25,6 +25,7 @@ def check_outputs(made: multiplex.VirtualKernel, problem: benchmarks.Problem, gp
     problem.check(arguments)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "build"), BUILDS)
 def test_outputs(name: str, build: str) -> None:
     benchmark = benchmarks.get(name)

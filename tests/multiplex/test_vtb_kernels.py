@@ -245,6 +245,7 @@ o[i] = s[N - 1 - t]
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", PASSES)
 @pytest.mark.parametrize("name", KERNELS)
 def test_outputs(name: str, scheme: str) -> None:

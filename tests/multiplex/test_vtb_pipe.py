@@ -14,6 +14,7 @@ from tests.multiplex.kernels import kernel
 from tests.multiplex.test_vtb import BUILDS, MACHINES, body_of, check_outputs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "build"), BUILDS)
 def test_outputs(name: str, build: str) -> None:
     benchmark = benchmarks.get(name)

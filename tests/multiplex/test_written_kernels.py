@@ -35,6 +35,7 @@ def test_hw(case: Written) -> None:
     check(case, arguments, case.tolerance)
 
 
+@pytest.mark.long
 @every
 @pytest.mark.parametrize("scheme", VIRTUAL)
 def test_virtual_blocks(case: Written, scheme: str) -> None:
@@ -44,6 +45,7 @@ def test_virtual_blocks(case: Written, scheme: str) -> None:
     check(case, arguments, case.tolerance)
 
 
+@pytest.mark.long
 @every
 def test_text_under_the_simulator(case: Written) -> None:
     pytest.importorskip("numba")

@@ -111,6 +111,7 @@ def outcome(body: str, seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return found, wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_random_functions(first: int) -> None:
     for seed in range(first, first + 10):

@@ -16,6 +16,7 @@ from tests.numba.python_statements import generate
 FEATURES = Features()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 30, 10))
 def test_same_bits_or_the_same_error(first: int) -> None:
     for seed in range(first, first + 10):

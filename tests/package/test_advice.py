@@ -53,6 +53,7 @@ def fft() -> Advice:
     return advice
 
 
+@pytest.mark.long
 def test_schemes_are_those_of_the_passes(fft: Advice) -> None:
     benchmark = benchmarks.get("FFT")
     problem = benchmark.problem({"batch": 240})
@@ -178,6 +179,7 @@ def test_every_argument_of_a_declaration_is_checked() -> None:
     assert {name for form in multiplex.FORMS.values() for name in form.declaration} == set(DIVISION)
 
 
+@pytest.mark.long
 def test_collaborative_schemes_need_a_declaration() -> None:
     benchmark = benchmarks.get("MC")
     problem = benchmark.problem("tiny")
@@ -317,6 +319,7 @@ def test_misuse_of_shared_memory_is_said_though_outputs_are_equal(fft: Advice) -
     )
 
 
+@pytest.mark.long
 def test_advice_can_be_copied_and_stored(fft: Advice) -> None:
     assert copy.deepcopy(fft).kernel is fft.kernel
     again = pickle.loads(pickle.dumps(fft))

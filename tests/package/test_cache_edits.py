@@ -209,6 +209,7 @@ def _spawn() -> Any:
     return multiprocessing.get_context("spawn")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pool", POOLS)
 def test_settings_reach_the_points_and_are_part_of_the_key(pool: Any, tmp_path: Path) -> None:
     executor = pool()

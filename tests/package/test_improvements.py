@@ -52,6 +52,7 @@ def taken(launch: Launch, result: Result, found: Improvement) -> float:
     return line["transactions"] if found.kind == "table" else result["shared_passes"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pair", "gpu"), [pytest.param(pair, gpu, id=f"{name}-{gpu}") for name, pair in PAIRS.items() for gpu in pair.gpus]
 )

@@ -98,6 +98,7 @@ def test_a_look_at_an_object_asks_it_for_nothing(number: int) -> None:
     assert len(seen) == len(known) == 1
 
 
+@pytest.mark.long
 def test_a_look_at_the_program_asks_nothing_of_its_objects_and_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     module = on_demand()
     monkeypatch.setitem(sys.modules, "on_demand", module)
@@ -140,6 +141,7 @@ def test_attributes_that_a_first_look_makes_are_seen_by_it(make: Any) -> None:
     assert Walk(state=True).digest(value) == Walk(state=True).digest(value) == Walk(state=True).digest(make())
 
 
+@pytest.mark.long
 def test_records_are_found_again_beside_objects_that_note_what_they_are_asked_for(tmp_path: Path) -> None:
     def run(n: int) -> dict[str, int]:
         return {"v": len(reader()) + n}

@@ -67,6 +67,7 @@ def test_a_class_that_does_what_dynamic_does_gives_its_bits(name):
     assert found[0] == found[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{"window": 1}, {"window": 13}, {"host_threads": 2}, {"host_threads": 5}], ids=str)
 @pytest.mark.parametrize("management", [*DYNAMIC, Dynamic, partial(Throttled, max_waiting=0)], ids=str)
 def test_windows_and_host_threads_do_not_matter(management, options):

@@ -153,6 +153,7 @@ def test_files_and_modules_are_named_where_they_lie(page):
     assert missing <= set(TO_BE_WRITTEN)
 
 
+@pytest.mark.long
 def test_dynamic_example_computes_the_same():
     names, _ = run_examples(DOCS / "multiplexing.md")
     outputs = []

@@ -9,6 +9,7 @@ from tests.preload.random_affine import check
 BATCH = 50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 200, BATCH))
 def test_no_element_outside(first):
     outcomes = Counter(check(seed) for seed in range(first, first + BATCH))

@@ -161,6 +161,7 @@ def check(seeds: range, arch: str, option: str, place: Path) -> None:
         assert out.tolist() == expected(seed, parts, given.tolist()), seed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("arch", "option"), [("sm_75", "-O3"), ("sm_90", "-O3"), ("sm_90", "-G")])
 def test_lanes_do_what_each_would_do_alone(arch: str, option: str, tmp_path: Path) -> None:
     check(range(12), arch, option, tmp_path)

@@ -37,6 +37,7 @@ def wrong(count: int, told: list[str]) -> list[str]:
     return others if len(told) - len(others) <= MOST_REFUSED * count * len(OPTIONS) else told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arch", [75, 90])
 def test_random_programs(arch: int) -> None:
     needed("ptxas", "nvdisasm")

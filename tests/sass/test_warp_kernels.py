@@ -86,6 +86,7 @@ extern "C" __global__ void warp(unsigned *o, const unsigned *in, const unsigned 
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [(), ("-O0", "-G")], ids=["optimised", "debugged"])
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"])
 def test_warp_functions_give_what_their_definition_says(tmp_path: Path, arch: str, options: tuple[str, ...]) -> None:

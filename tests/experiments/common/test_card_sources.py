@@ -35,6 +35,7 @@ def sources(name: str) -> list[Source]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_outputs_in_the_simulator(name: str) -> None:
     for source in sources(name):
@@ -45,6 +46,7 @@ def test_outputs_in_the_simulator(name: str) -> None:
         source.problem.check(tuple(after))
 
 
+@pytest.mark.long
 def test_the_compiler_for_cards_types_them(tmp_path: Path) -> None:
     """It refuses shapes that are sums, which the simulator takes."""
     kernels = []
