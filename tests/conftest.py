@@ -79,8 +79,9 @@ def beyond(items: list[pytest.Item], most: int) -> list[pytest.Item]:
         of_test[item.nodeid.partition("[")[0]].append(item)
     away = []
     for same in of_test.values():
-        kept = {round(k * (len(same) - 1) / max(most - 1, 1)) for k in range(min(most, len(same)))}
-        away += [item for place, item in enumerate(same) if len(same) > most and place not in kept]
+        if len(same) > most:
+            kept = {k * (len(same) - 1) // max(most - 1, 1) for k in range(most)}
+            away += [item for place, item in enumerate(same) if place not in kept]
     return away
 
 

@@ -49,6 +49,7 @@ static bool has_room(const struct sm *sm) { return sm->stores.flying < sm->m->cf
 /* Sectors more are under way: those of a store that leaves. */
 static void fly(struct store_queue *q, const struct packet *p) {
     const uint32_t sectors = p->bytes / SECTOR_BYTES;
+    assert(sectors && q->sent - q->answered < STORE_SECTORS);
     q->sectors[q->sent++ % STORE_SECTORS] = (uint8_t)sectors;
     q->flying += sectors;
 }
@@ -56,7 +57,9 @@ static void fly(struct store_queue *q, const struct packet *p) {
 /* A store that has left the queue, but not the port, has become larger. Whose sectors they are
  * makes no difference, since all that counts is how many are under way. */
 static void grow(struct store_queue *q, uint32_t sectors) {
-    q->sectors[(q->sent - 1) % STORE_SECTORS] += (uint8_t)sectors;
+    uint8_t *last = &q->sectors[(q->sent - 1) % STORE_SECTORS];
+    assert(q->sent != q->answered && *last + sectors <= UINT8_MAX);
+    *last += (uint8_t)sectors;
     q->flying += sectors;
 }
 

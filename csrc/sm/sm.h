@@ -84,7 +84,7 @@ struct machine {
 
 #define STORE_PLACES  64u   /* as many as there may be */
 #define STORE_SECTORS 1024u /* under way, as many as there may be */
-#define SECTOR_BYTES  32u
+#define SECTOR_BYTES  32u   /* of what leaves an SM under coalesce_rule = 90 */
 
 /* Stores of an SM that wait for the way to memory, where they take places (send.c). */
 struct store_queue {

@@ -39,7 +39,7 @@ LOCAL(64)
 
 // A block is a warp that walks along 32 rows of a matrix side by side: a line of each of DEEP rows is on its way at a
 // time. Times of begin and end of each block go out.
-template <int DEEP> __device__ void walk(const char *base, int pitch, int lines, int, unsigned long long *out) {
+template <int DEEP> __device__ void walk(const char *base, int pitch, int lines, unsigned long long *out) {
     extern __shared__ char unused[];
     unsigned long long begin, end;
     unsigned sum = 0;
@@ -65,8 +65,8 @@ template <int DEEP> __device__ void walk(const char *base, int pitch, int lines,
     if (threadIdx.x == 0) out[2 * blockIdx.x] = begin, out[2 * blockIdx.x + 1] = end;
 }
 #define WALK(deep)                                                                                                      \
-    extern "C" __global__ void walk_##deep(const char *base, int pitch, int lines, int zero, unsigned long long *out) { \
-        walk<deep>(base, pitch, lines, zero, out);                                                                      \
+    extern "C" __global__ void walk_##deep(const char *base, int pitch, int lines, unsigned long long *out) {           \
+        walk<deep>(base, pitch, lines, out);                                                                            \
     }
 WALK(1)
 WALK(4)

@@ -51,7 +51,7 @@ def row_walks(bench: Bench) -> Iterator[Row]:
                     for _ in range(5):
                         evict(16 * KB, 1024, other, other, out)
                         blocks = warps * card.multiprocessors
-                        numbers = (np.int32(pitch), np.int32(lines), np.int32(0))
+                        numbers = np.int32(pitch), np.int32(lines)
                         walk(blocks, 32, base, *numbers, out, shared=(220 // warps - 2) * KB)
                         seen = card.get(out, 2 * blocks, np.uint64).reshape(-1, 2).astype(np.int64)
                         times.append(int(seen[:, 1].max() - seen[:, 0].min()))

@@ -59,7 +59,7 @@ class SimulatedCard:
     """What the probes ask of a card (cuda_driver.Card). gpu: the machine. last: the result of the last launch."""
 
     def __init__(self, gpu: gpus.Gpu) -> None:
-        self.gpu = gpu
+        self.gpu, self.multiprocessors = gpu, gpu.sm_count
         self.memory: dict[int, np.ndarray] = {}
         self.last: Any = None
         self._next = PAGE
