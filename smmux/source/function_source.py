@@ -22,7 +22,7 @@ import numpy as np
 
 from smmux.base import parsing, texts
 from smmux.base.deep import deep
-from smmux.errors import CompileError
+from smmux.errors import CompileError, Error
 from smmux.language.hints import overlap
 from smmux.language.numba_types import of_smmux
 from smmux.language.types import FunctionType
@@ -30,6 +30,9 @@ from smmux.source.attributes import attribute, peek
 from smmux.source.constants import MOST_BITS, TooLong, number, plain
 
 MISSING = object()
+
+NO_VALUE = (AttributeError, ImportError, RuntimeError, Error)
+"""What an attribute of a library raises that has no value outside a kernel (`cuda.threadIdx.x`) or on this machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +136,7 @@ class FunctionSource:
             owner = self.resolve(node.value)
             try:
                 return MISSING if owner is MISSING else adopted(attribute(owner, node.attr))
-            except Exception:  # a property of the kernel language, such as cuda.threadIdx.x, outside a kernel
+            except NO_VALUE:
                 return MISSING
         return MISSING
 
