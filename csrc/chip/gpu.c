@@ -47,7 +47,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
     if (e) return e;
     if (l->check && (e = observer_create(&g->observer, &g->machine, &out->fault))) return e;
     const uint32_t preloads = g->machine.preload ? preload_tags(cfg) : 0;
-    g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
+    g->sms = lines_alloc_whole(cfg->sm_count * sizeof *g->sms);
     g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
     const uint32_t shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
     g->group_sms = cfg->sms_per_tpc; /* or as many TPCs as end where a second level does */
@@ -55,9 +55,14 @@ static enum error create(struct gpu *g, struct outcome *out) {
     g->group_tpcs = g->group_sms / cfg->sms_per_tpc;
     g->groups = (cfg->sm_count + g->group_sms - 1) / g->group_sms;
     g->reports = lines_alloc(g->groups * sizeof *g->reports);
-    if (!g->sms || !g->ports || !g->reports) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < cfg->sm_count; i++)
-        if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
+    const struct sm_bytes each = sm_bytes(&g->machine);
+    g->used = lines_alloc_whole(cfg->sm_count * each.used);
+    g->sparse = lines_alloc(cfg->sm_count * each.sparse);
+    if (!g->sms || !g->ports || !g->reports || !g->used || !g->sparse) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < cfg->sm_count; i++) {
+        uint8_t *used = g->used + i * each.used, *sparse = g->sparse + i * each.sparse;
+        if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i], used, sparse))) return e;
+    }
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
     if (l->trace && (e = g->mem->model->trace(g->mem))) return e;
@@ -83,6 +88,8 @@ static void destroy(struct gpu *g) {
     if (g->sms)
         for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) sm_free(&g->sms[i]);
     lines_free(g->sms);
+    lines_free(g->used);
+    lines_free(g->sparse);
     lines_free(g->ports);
     lines_free(g->reports);
     launch_release(&g->machine, &g->program);

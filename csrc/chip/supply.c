@@ -89,7 +89,7 @@ enum error second_create(struct second **out, const struct config *cfg, struct s
     s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
     if (!s->fill || !s->pool || !s->packet) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
-    const enum error e = cache_init(&s->cache, &shape, false);
+    const enum error e = cache_init(&s->cache, &shape, NULL);
     s->last_line = (CODE_BASE + first->last_piece * first->piece_bytes) >> s->cache.line_shift;
     if (!e) fill_at_launch(s);
     return e;
@@ -111,7 +111,7 @@ enum error third_create(struct third **out, const struct config *cfg) {
     if (!third) return ERROR_NO_MEMORY;
     third->cfg = cfg;
     third->ready = calloc(cfg->icache3_bytes / cfg->icache3_line, sizeof *third->ready);
-    return third->ready ? cache_init(&third->cache, &shape, false) : ERROR_NO_MEMORY;
+    return third->ready ? cache_init(&third->cache, &shape, NULL) : ERROR_NO_MEMORY;
 }
 
 void third_destroy(struct third *third) {

@@ -26,6 +26,7 @@ struct gpu {
     struct program program;
     struct sm *sms;
     struct port *ports;
+    uint8_t *used, *sparse; /* places of the SMs, sm_bytes each */
     struct memsys *mem;
     struct pool *pool;
     struct dispatch dispatch;

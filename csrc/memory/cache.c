@@ -28,7 +28,7 @@ static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
     c->lines[index] = (struct cache_line){0};
 }
 
-enum error cache_init(struct cache *c, const struct cache_shape *shape, bool data) {
+enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t *data) {
     *c = (struct cache){0};
     assert(!cache_refusal(shape));
     const uint32_t count = shape->bytes / shape->line;
@@ -46,18 +46,14 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, bool dat
         c->set_inverse = UINT64_MAX / c->sets + 1;
     }
     c->lines = lines_alloc(count * (sizeof *c->lines + sizeof *c->tag));
-    c->data = data ? malloc(shape->bytes) : NULL;
-    if (!c->lines || (data && !c->data)) {
-        cache_free(c);
-        return ERROR_NO_MEMORY;
-    }
+    if (!c->lines) return ERROR_NO_MEMORY;
+    c->data = data;
     c->tag = (uint32_t *)(void *)(c->lines + count);
     return OK;
 }
 
 void cache_free(struct cache *c) {
     lines_free(c->lines); /* and the tags behind them */
-    free(c->data);
     c->lines = NULL;
     c->tag = NULL;
     c->data = NULL;

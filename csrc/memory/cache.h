@@ -39,8 +39,9 @@ struct cache {
 
 /* Why no cache has that shape; NULL: one has. */
 const char *cache_refusal(const struct cache_shape *shape);
-/* An empty cache of a possible shape, whose lines hold data or do not. */
-enum error cache_init(struct cache *c, const struct cache_shape *shape, bool data);
+/* An empty cache of a possible shape, whose lines hold data, at a place that is the caller's, or
+ * hold none: NULL. */
+enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t *data);
 void cache_free(struct cache *c);
 
 /* Check every line: in its set, there once, and empty or not in all respects. */

@@ -14,7 +14,7 @@ enum error l2_init(struct l2 *l, const struct config *cfg) {
     };
     struct cache_shape shape = config_shape(cfg, SHAPE_l2);
     shape.bytes /= cfg->partitions * cfg->l2_slices;
-    enum error e = cache_init(&l->cache, &shape, false);
+    enum error e = cache_init(&l->cache, &shape, NULL);
     if (!e) e = cleaner_init(&l->cleaner, cfg);
     if (!e) e = misses_init(&l->misses, shape.mshrs, false);
     return e;

@@ -41,13 +41,17 @@ static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
     return place;
 }
 
-/* Give an SM its arrays from an arena, or none from NULL; returns how many bytes they take. */
+/* Does a launch write to shared memory? */
+static bool uses_shared(const struct machine *m) {
+    return m->static_smem || m->dynamic || m->preload;
+}
+
+/* Give an SM the arrays that a launch uses throughout from an arena, or none from NULL; returns how
+ * many bytes they take. */
 static size_t lay_out(struct sm *sm, uint8_t *arena) {
     const struct config *cfg = sm->m->cfg;
     const struct program *p = sm->m->program;
-    const size_t flights = sm->m->flights, tags = sm->m->preload ? preload_tags(cfg) : 0;
     struct warp *end = sm->warps + cfg->max_warps_sm;
-    struct port *port = sm->port;
     size_t used = 0;
     for (struct warp *w = sm->warps; w < end; w++)
         w->rows = part(arena, &used, p->row_count * 32, sizeof *w->rows);
@@ -55,12 +59,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         w->ready = part(arena, &used, p->ready_count, sizeof *w->ready);
     for (struct warp *w = sm->warps; w < end; w++)
         w->producer = part(arena, &used, p->ready_count, sizeof *w->producer);
-    sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
     sm->patterns = part(arena, &used, PATTERNS, sizeof *sm->patterns);
-    sm->accesses = part(arena, &used, flights, sizeof *sm->accesses);
-    port->out = part(arena, &used, 2 * flights, sizeof *port->out);
-    port->in = part(arena, &used, flights, sizeof *port->in);
-    port->ahead = part(arena, &used, tags, sizeof *port->ahead);
     if (p->sass) sm->named = part(arena, &used, MAX_BLOCKS * BARRIERS, sizeof *sm->named);
     if (p->control) {
         const size_t counters = (size_t)cfg->max_warps_sm * DEPENDENCE_COUNTERS;
@@ -68,37 +67,58 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         sm->counters = part(arena, &used, counters, sizeof *sm->counters);
         sm->before_last = part(arena, &used, counters * (p->counted - 1), sizeof *sm->before_last);
     }
-    if (p->copies) {
-        sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
-        sm->copying = part(arena, &used, flights, sizeof *sm->copying);
-    }
-    if (p->sass && p->prints) sm->heap = part(arena, &used, 1, sizeof *sm->heap);
-    sm->tags = part(arena, &used, tags, sizeof *sm->tags);
-    sm->replies = part(arena, &used, flights, sizeof *sm->replies);
-    sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
+    if (p->copies) sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
     if (cfg->icache2_bytes) sm->asks = part(arena, &used, 2 * MAX_MISSES, sizeof *sm->asks);
     sm->claims = part(arena, &used, cfg->max_warps_sm, sizeof *sm->claims);
     if (cfg->l1_bytes) sm->claimed = part(arena, &used, 1u << CLAIM_BITS, sizeof *sm->claimed);
-    sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
     for (struct warp *w = sm->warps; w < end; w++)
         w->stack = part(arena, &used, STACK_DEPTH, sizeof *w->stack);
     for (struct warp *w = sm->warps; p->sass && w < end; w++)
         w->own = part(arena, &used, 1, sizeof *w->own);
     sm->pc_count = sm->m->per_pc ? part(arena, &used, p->count, sizeof *sm->pc_count) : NULL;
+    sm->l1_data = part(arena, &used, cfg->l1_bytes, sizeof *sm->l1_data);
+    if (uses_shared(sm->m)) sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
+    return used;
+}
+
+/* The same of those of which a launch uses the beginning: there is room for all accesses that may
+ * ever be on their way. */
+static size_t lay_out_sparse(struct sm *sm, uint8_t *arena) {
+    const struct machine *m = sm->m;
+    const size_t flights = m->flights, tags = m->preload ? preload_tags(m->cfg) : 0;
+    struct port *port = sm->port;
+    size_t used = 0;
+    if (!uses_shared(m)) sm->shared = part(arena, &used, m->cfg->smem_bytes, sizeof *sm->shared);
+    sm->accesses = part(arena, &used, flights, sizeof *sm->accesses);
+    port->out = part(arena, &used, 2 * flights, sizeof *port->out);
+    port->in = part(arena, &used, flights, sizeof *port->in);
+    port->ahead = part(arena, &used, tags, sizeof *port->ahead);
+    if (m->program->copies) sm->copying = part(arena, &used, flights, sizeof *sm->copying);
+    if (m->program->sass && m->program->prints) sm->heap = part(arena, &used, 1, sizeof *sm->heap);
+    sm->tags = part(arena, &used, tags, sizeof *sm->tags);
+    sm->replies = part(arena, &used, flights, sizeof *sm->replies);
+    sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
+    sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
     port->out_capacity = (uint32_t)(2 * flights);
     port->in_capacity = (uint32_t)flights;
     return used;
 }
 
-/* One arena per SM: nothing is allocated while it runs. */
-enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
+struct sm_bytes sm_bytes(const struct machine *m) {
+    struct port port;
+    struct sm counted = {.m = m, .port = &port};
+    return (struct sm_bytes){lay_out(&counted, NULL), lay_out_sparse(&counted, NULL)};
+}
+
+/* Nothing is allocated while an SM runs. */
+enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port,
+                   void *used, void *sparse) {
     const struct config *cfg = m->cfg;
     sm->id = id;
     sm->m = m;
     sm->port = port;
-    sm->arena = lines_alloc(lay_out(sm, NULL));
-    if (!sm->arena) return ERROR_NO_MEMORY;
-    lay_out(sm, sm->arena);
+    lay_out(sm, used);
+    lay_out_sparse(sm, sparse);
     if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
         return ERROR_NO_MEMORY;
     if (m->accesses && !(sm->records = records_create(m->accesses))) return ERROR_NO_MEMORY;
@@ -123,8 +143,6 @@ void sm_free(struct sm *sm) {
     free(sm->prints);
     free(sm->records);
     free(sm->trace);
-    lines_free(sm->arena);
-    sm->arena = NULL;
 }
 
 /* ---- replies ----------------------------------------------------------------------------- */

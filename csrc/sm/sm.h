@@ -160,6 +160,7 @@ struct sm {
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
     struct settled settled[16];       /* by the low bits of the line */
     uint8_t *shared;
+    uint8_t *l1_data;
     struct smem_pattern *patterns;   /* of accesses to it, by the low bits of the instruction */
     struct dependences *dependences; /* of code whose control bits are obeyed, per warp; */
     struct counter *counters;        /* per warp DEPENDENCE_COUNTERS, */
@@ -188,11 +189,19 @@ struct sm {
     uint64_t next;          /* earliest cycle at which it can do something by itself */
     uint64_t reach;     /* it has run, or is to run, to this cycle (exclusive); NEVER: a fault */
     struct fault fault; /* code != OK: this SM has stopped */
-    void *arena;        /* what the pointers above point into */
 };
 
-/* Set up an SM, which is zeroed memory so far. */
-enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
+/* How many bytes an SM takes for a launch beside struct sm: those it uses, and those of which it
+ * uses the beginning. */
+struct sm_bytes {
+    size_t used, sparse;
+};
+
+struct sm_bytes sm_bytes(const struct machine *m);
+/* Set up an SM, which is zeroed memory so far, with so many bytes of zeros of its own at two
+ * places. */
+enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port,
+                   void *used, void *sparse);
 void sm_free(struct sm *sm);
 /* Advance the SM alone to cycle end (exclusive). If the blocks that finish are replaced, it stops
  * earlier: where the one in the place of the first to finish may start. */

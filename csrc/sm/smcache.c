@@ -20,7 +20,7 @@ static enum error init_one(struct sm *sm, enum sm_cache_id id, enum config_cache
     c->present = shape.bytes != 0;
     c->miss_limit = shape.mshrs ? shape.mshrs : MAX_MISSES;
     if (!c->present) return OK;
-    const enum error e = cache_init(&c->cache, &shape, id == CACHE_DATA);
+    const enum error e = cache_init(&c->cache, &shape, id == CACHE_DATA ? sm->l1_data : NULL);
     return e ? e : misses_init(&c->misses, misses_of(&shape), true);
 }
 

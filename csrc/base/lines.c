@@ -1,0 +1,54 @@
+#define _DEFAULT_SOURCE /* for what POSIX lacks: MAP_ANONYMOUS, MADV_HUGEPAGE */
+#include "base/lines.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_BYTES 1048576u /* of less, malloc often has enough that needs no new pages */
+
+/* What lies in front of the first line. */
+struct origin {
+    uint8_t *base;
+    size_t mapped; /* bytes from the host; 0: it is from malloc */
+};
+
+/* The first line of some memory that has two more than it needs. */
+static void *begin(uint8_t *base, size_t mapped) {
+    if (!base) return NULL;
+    const struct origin origin = {base, mapped};
+    uint8_t *at = base + 2 * (size_t)LINE_BYTES - (uintptr_t)base % LINE_BYTES;
+    memcpy(at - sizeof origin, &origin, sizeof origin);
+    return at;
+}
+
+/* From the host, since calloc clears all of what has been used before, needed or not. A huge page
+ * of 2 MB, if there are any, costs a quarter of its 512 small ones. */
+static void *map(size_t bytes, bool huge) {
+    uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+    if (huge) (void)madvise(base, bytes, MADV_HUGEPAGE); /* advice that the host may refuse */
+#else
+    (void)huge;
+#endif
+    return begin(base, bytes);
+}
+
+void *lines_take(size_t bytes) { return begin(malloc(bytes + 2 * (size_t)LINE_BYTES), 0); }
+
+void *lines_alloc(size_t bytes) {
+    const size_t all = bytes + 2 * (size_t)LINE_BYTES;
+    return all < LARGE_BYTES ? begin(calloc(1, all), 0) : map(all, false);
+}
+
+void *lines_alloc_whole(size_t bytes) { return map(bytes + 2 * (size_t)LINE_BYTES, true); }
+
+void lines_free(void *lines) {
+    struct origin origin;
+    if (!lines) return;
+    memcpy(&origin, (uint8_t *)lines - sizeof origin, sizeof origin);
+    if (origin.mapped) (void)munmap(origin.base, origin.mapped);
+    else free(origin.base);
+}
