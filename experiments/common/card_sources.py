@@ -67,12 +67,13 @@ class Source:
 class Forms:
     """A set of forms that are measured beside their Baseline.
 
-    programs: those that have them. of: the sources of a program for problems of a size. carveouts: sizes of shared
-    memory in kB that are asked for, None for the driver's own choice. sizes: of the problems by program where the
-    default ones are too small for a card.
+    programs: those that have them. variants: the forms. of: the sources of a program for problems of a size. carveouts:
+    sizes of shared memory in kB that are asked for, None for the driver's own choice. sizes: of the problems by program
+    where the default ones are too small for a card.
     """
 
     programs: tuple[str, ...]
+    variants: tuple[str, ...]
     of: Callable[[str, Size], Iterator[Source]]
     carveouts: tuple[int | None, ...]
     sizes: Mapping[str, Mapping[str, float]]
@@ -116,7 +117,7 @@ def multiplexed(name: str, size: Size) -> Iterator[Source]:
 def tiled(name: str, size: Size) -> Iterator[Source]:
     """A program of the paper on TELEPORT as written down, with tiles written by hand, and by `smmux.preload.tile`."""
     row = programs.workload(name)
-    for form in (BASELINE, HAND, GHOST, OURS):
+    for form in (BASELINE, *TILED):
         build = BASELINE if form == OURS else form
         if build not in row.builds:
             continue
@@ -166,10 +167,11 @@ class _Unsigned(ast.NodeTransformer):
 
 SQUARE = {"n": 4096}
 CARVEOUTS = (16, 48, 228)
+VIRTUAL, TILED = tuple(form.name for form in MULTIPLEXED), (HAND, GHOST, OURS)
 FORMS: Mapping[str, Forms] = MappingProxyType({
-    "multiplex": Forms(LIMITED, multiplexed, CARVEOUTS, {}),
-    "foreign": Forms(foreign.names(), multiplexed, CARVEOUTS, {}),
-    "tiles": Forms(PROGRAMS, tiled, (None,), {
+    "multiplex": Forms(LIMITED, VIRTUAL, multiplexed, CARVEOUTS, {}),
+    "foreign": Forms(foreign.names(), VIRTUAL, multiplexed, CARVEOUTS, {}),
+    "tiles": Forms(PROGRAMS, TILED, tiled, (None,), {
         **dict.fromkeys(("MMA", "MMAC", "JAC", "EDS", "HSP", "SRD1", "SRD2"), SQUARE),
         "BKP1": {"inputs": 1 << 21},
         "BKP2": {"inputs": 1 << 19},

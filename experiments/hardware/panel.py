@@ -2,17 +2,19 @@
 
     python -m experiments.hardware.panel --out results [--quick] [--through ptxas smmux] [--benchmarks NAME...]
     python -m experiments.hardware.panel --forms foreign --out results
+    python -m experiments.hardware.panel --forms tiles --out results
 
 simulates the kernels of `multiplex_CARD.csv`, the Baseline, VTB and VTB_pipe of the benchmarks that shared memory
-limits, or of `foreign_CARD.csv`, those of foreign kernels, at the sizes and carve-outs of the measurement. They go
-through the vendor's compiler (`smmux.from_numba`, the same text as on the card, in the spelling that was fastest there)
-and through the compiler of this package. A gain is the time of the Baseline over that of a form, as measured: of a
-launch behind the same one. Printed are the bars, and of those with each compiler: how many gains and losses of more
-than 5 % have the right sign, the rank correlation with the measured ones, and the median and largest distance.
+limits, of `foreign_CARD.csv`, those of foreign kernels, or of `tiles_CARD.csv`, programs with tiles in shared memory:
+at the sizes and carve-outs of the measurement, on its card. They go through the vendor's compiler (`smmux.from_numba`:
+the same text as on the card, in the spelling that was fastest there) and, unless they have tiles, through this
+package's own. A gain is the time of the Baseline over that of a form, as measured: of a launch behind the same one.
+Printed are the bars, and of those with each compiler: how many gains and losses of more than 5 % have the right sign,
+the rank correlation with the measured ones, and the median and largest distance.
 
 What was not measured is predicted all the same, and printed alone. Records are kept in OUT/panel.sqlite as soon as they
 are there, so that a run that was stopped goes on. The files are OUT/panel.csv, with a row per kernel and carve-out, and
-OUT/panel.png; those of foreign kernels are called panel_foreign.
+OUT/panel.png; those of other forms are called panel_foreign and panel_tiles.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 
 import smmux
 from experiments.common import measured, tables
-from experiments.common.card_sources import FORMS, MULTIPLEXED, RANGED, WRITTEN, Source, load, multiplexed, program
+from experiments.common.card_sources import FORMS, RANGED, WRITTEN, Source, load, program
 from experiments.common.preloading import BASELINE
 from experiments.common.speedups import LIMITED, SOME
 from experiments.common.variants import APPROACHES
@@ -38,7 +40,7 @@ from smmux.plot import geometric_mean
 from smmux.sweep import Cache, Record, sweep
 
 THROUGH = ("ptxas", "smmux")
-SETS = {"multiplex": "panel", "foreign": "panel_foreign"}
+SETS = {"multiplex": "panel", "foreign": "panel_foreign", "tiles": "panel_tiles"}
 """The sets of forms, and how their files are named."""
 COLUMNS = (
     "benchmark", "variant", "spelling", "through", "carveout_kb", "taken_kb", "cycles", "time_us", "registers",
@@ -54,16 +56,20 @@ def taken(gpu: gpus.Gpu, wanted_kb: int, held: int) -> int:
     return next(size for size in sizes if size >= wanted_kb and 1024 * size >= held)
 
 
-def source_of(name: str, variant: str, spelling: str, size: str) -> Source:
-    """The source that ran on the card."""
-    return next(s for s in multiplexed(name, size) if (s.variant, s.spelling) == (variant, spelling))
+def source_of(name: str, variant: str, spelling: str, size: str, forms: str = "multiplex") -> Source:
+    """The source that ran on the card; the default size is that of the measurement."""
+    known = FORMS[forms]
+    every = known.of(name, known.sizes.get(name, size) if size == "default" else size)
+    return next(s for s in every if (s.variant, s.spelling) == (variant, spelling))
 
 
-def through_ptxas(name: str, variant: str, spelling: str, size: str) -> tuple[Any, Source, int]:
+def through_ptxas(
+    name: str, variant: str, spelling: str, size: str, forms: str = "multiplex"
+) -> tuple[Any, Source, int]:
     """The kernel as Numba and ptxas compile it, its launch, and the bytes of a block."""
     import numba
 
-    source = source_of(name, variant, spelling, size)
+    source = source_of(name, variant, spelling, size, forms)
     types = tuple(
         numba.typeof(np.array(value) if isinstance(value, np.ndarray) else value)
         for value in source.problem.arguments()
@@ -72,9 +78,11 @@ def through_ptxas(name: str, variant: str, spelling: str, size: str) -> tuple[An
     return kernel, source, kernel.shared_bytes
 
 
-def through_smmux(name: str, variant: str, spelling: str, size: str) -> tuple[Any, Source, int]:
+def through_smmux(
+    name: str, variant: str, spelling: str, size: str, forms: str = "multiplex"
+) -> tuple[Any, Source, int]:
     """The same of the kernel as this package compiles it."""
-    source, row = source_of(name, variant, spelling, size), program(name)
+    source, row = source_of(name, variant, spelling, size, forms), program(name)
     kernel = row.kernels[row.builds[0]]
     if variant != BASELINE:
         virtual: Any = multiplex.FORMS[variant].function(kernel)
@@ -85,18 +93,26 @@ def through_smmux(name: str, variant: str, spelling: str, size: str) -> tuple[An
 
 
 def simulate(
-    *, benchmark: str, variant: str, spelling: str, through: str, carveout_kb: int, size: str, gpu: str
+    *,
+    benchmark: str,
+    variant: str,
+    spelling: str,
+    through: str,
+    carveout_kb: int | None,
+    size: str,
+    gpu: str,
+    forms: str = "multiplex",
 ) -> Record:
-    """Run one kernel under one carve-out, its outputs checked."""
+    """Run one kernel under one carve-out, None for the driver's own choice, its outputs checked."""
     make = through_ptxas if through == "ptxas" else through_smmux
-    kernel, source, held = make(benchmark, variant, spelling, size)
+    kernel, source, held = make(benchmark, variant, spelling, size, forms)
     machine = gpus.get(gpu)
-    kilobytes = taken(machine, carveout_kb, held)
+    kilobytes = None if carveout_kb is None else taken(machine, carveout_kb, held)
     arguments = tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in source.problem.arguments())
     result = kernel.simulate(source.grid, source.block, arguments, gpu=machine, carveout=kilobytes, warm=True)
     source.problem.check(arguments)
     return {
-        "taken_kb": kilobytes,
+        "taken_kb": result.gpu.smem_bytes >> 10,
         "cycles": result.cycles,
         "time_us": round(result.time_us, 3),
         "registers": result.program.nregs,
@@ -113,20 +129,20 @@ def points(
     for way in through:
         for name in names:
             for kb in FORMS[forms].carveouts:
-                for variant in (BASELINE, *(form.name for form in MULTIPLEXED)):
+                for variant in (BASELINE, *FORMS[forms].variants):
                     here = measured_rows(rows, name, variant, kb)
                     if rows and not here:
                         continue
                     first = RANGED if variant == BASELINE else WRITTEN
                     yield {
                         "benchmark": name, "variant": variant, "spelling": here[0]["spelling"] if here else first,
-                        "through": way, "carveout_kb": kb, "size": size, "gpu": gpu,
+                        "through": way, "carveout_kb": kb, "size": size, "gpu": gpu, "forms": forms,
                     }  # fmt: skip
 
 
 def measured_rows(rows: Sequence[Record], name: str, variant: str, kb: int | None) -> list[Record]:
     """What was measured of a form under a carve-out, the fastest spelling first."""
-    here = [r for r in rows if (r["benchmark"], r["variant"], r["carveout_kb"]) == (name, variant, kb)]
+    here = [r for r in rows if (r["benchmark"], r["variant"], r["carveout_kb"] or None) == (name, variant, kb)]
     return sorted(here, key=lambda row: row["median_us"])
 
 
@@ -171,13 +187,13 @@ def text(records: Sequence[Record]) -> str:
     forms = [r for r in records if r["variant"] != BASELINE]
     ways = list(dict.fromkeys(r["through"] for r in records))
 
-    def value(key: str, name: str, variant: str, way: str, kb: int) -> Any:
+    def value(key: str, name: str, variant: str, way: str, kb: int | None) -> Any:
         found = (r[key] for r in records if (r["benchmark"], r["variant"], r["through"]) == (name, variant, way)
                  and r["carveout_kb"] == kb)  # fmt: skip
         return next(found, None)
 
     places = list(dict.fromkeys((r["benchmark"], r["variant"]) for r in records))
-    kbs = sorted({r["carveout_kb"] for r in records})
+    kbs = carveouts(records)
     parts = []
     for what, mine, card in (("gain", "speedup", "measured"), ("us", "time_us", "measured_us")):
         rows = []
@@ -189,15 +205,15 @@ def text(records: Sequence[Record]) -> str:
                 cells.append(next((value(card, name, variant, way, kb) for way in ways), None))
                 cells += [value(mine, name, variant, way, kb) for way in ways]
             rows.append((name, APPROACHES.get(variant, variant), *cells))
-        head = [f"{kb} kB {way}" for kb in kbs for way in ("card", *ways)]
+        head = [f"{size_of(kb)}{way}" for kb in kbs for way in ("card", *ways)]
         parts.append(tables.table((what, "", *head), rows))
     rows = []
     for way in ways:
-        for kb in (*kbs, None):
+        for kb in dict.fromkeys((*kbs, None)):
             some = [r for r in forms if r["through"] == way and kb in (None, r["carveout_kb"]) and r["measured"]]
             if some:
                 found = agreement(some)
-                rows.append((way, "all" if kb is None else f"{kb} kB", *found.values()))
+                rows.append((way, size_of(kb) or "all", *found.values()))
     known = [r for r in records if r["measured"]]
     if not known:
         return "\n\n".join(parts)
@@ -211,20 +227,30 @@ def text(records: Sequence[Record]) -> str:
     return "\n\n".join(parts)
 
 
+def carveouts(records: Sequence[Record]) -> list[int | None]:
+    """Those of the records, the smallest first."""
+    return sorted({r["carveout_kb"] for r in records}, key=lambda kb: kb or 0)
+
+
+def size_of(kb: int | None) -> str:
+    """A carve-out in words; nothing for the driver's own choice."""
+    return f"{kb} kB " if kb else ""
+
+
 def plot(records: Sequence[Record], axes: Any) -> None:
     """Bars of what was measured, marks for what is predicted, a panel per carve-out."""
     forms = [r for r in records if r["variant"] != BASELINE]
     ways = list(dict.fromkeys(r["through"] for r in records))
-    for ax, kb in zip(axes, sorted({r["carveout_kb"] for r in forms}), strict=True):
+    for ax, kb in zip(axes, carveouts(forms), strict=True):
         here = [r for r in forms if r["carveout_kb"] == kb]
         places = list(dict.fromkeys((r["benchmark"], r["variant"]) for r in here))
         names = list(dict.fromkeys(name for name, _ in places))
         at = {place: i + names.index(place[0]) * 0.6 for i, place in enumerate(places)}
-        for i, approach in enumerate(APPROACHES):
+        for i, approach in enumerate(dict.fromkeys(r["variant"] for r in forms)):
             own = [r for r in here if r["variant"] == approach and r["measured"]]
             bars = {at[r["benchmark"], r["variant"]]: r["measured"] for r in own}
             if bars:
-                label = f"{APPROACHES[approach]}, measured"
+                label = f"{APPROACHES.get(approach, approach)}, measured"
                 ax.bar(list(bars), list(bars.values()), 0.9, color=f"C{i}", alpha=0.75, label=label)
         for way, marker in zip(ways, "Dx", strict=False):
             mine = [r for r in here if r["through"] == way]
@@ -233,7 +259,7 @@ def plot(records: Sequence[Record], axes: Any) -> None:
         middle = [np.mean([at[place] for place in places if place[0] == name]) for name in names]
         ax.set_xticks(middle, names, rotation=90 if len(names) > len(LIMITED) else 0)
         ax.axhline(1, color="gray", linewidth=0.6)
-        ax.set_ylabel(f"speedup, {kb} kB")
+        ax.set_ylabel(f"speedup {size_of(kb)}".strip())
     axes[0].legend(fontsize=6, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
 
 
@@ -245,10 +271,10 @@ def write(records: Sequence[Record], out: Path, name: str = "panel") -> None:
         writer.writerows(records)
     import matplotlib.pyplot as plt
 
-    carveouts = len({r["carveout_kb"] for r in records})
+    rows = len(carveouts(records))
     width = 5 if len({r["benchmark"] for r in records}) <= len(LIMITED) else 10
-    size = width, 2.2 * carveouts
-    figure, axes = plt.subplots(carveouts, 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    size = width, 2.2 * rows
+    figure, axes = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
     plot(records, axes[:, 0])
     with whole_files.replacing(out / f"{name}.png") as (path,):
         figure.savefig(path, format="png", dpi=150)
@@ -264,17 +290,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="small problems of some benchmarks: a test of the script")
-    parser.add_argument("--through", nargs="+", choices=THROUGH, default=THROUGH, help="whose compiler (both)")
+    parser.add_argument("--through", nargs="+", choices=THROUGH, help="whose compiler (both; of tiles ptxas)")
     parser.add_argument("--forms", choices=SETS, default="multiplex", help="of which kernels (%(default)s)")
     parser.add_argument("--benchmarks", nargs="+", metavar="NAME", help="which of them (all)")
-    parser.add_argument("--gpu", default=gpus.COMPILED, help="machine (%(default)s)")
+    parser.add_argument("--gpu", help="machine (that of the card which was measured)")
     parser.add_argument("--jobs", type=int, help="runs at a time")
     options = parser.parse_args(argv)
     forms, file = options.forms, SETS[options.forms]
     programs = FORMS[forms].programs
     names = options.benchmarks or (SOME if options.quick and programs == LIMITED else programs)
+    through = options.through or (THROUGH if forms != "tiles" else ("ptxas",))
+    if forms == "tiles" and "smmux" in through:
+        parser.error("tiles go through ptxas alone")
+    gpu = options.gpu or measured.card(measured.load(forms)) or gpus.COMPILED
     options.out.mkdir(parents=True, exist_ok=True)
-    todo = list(points(names, options.through, "quick" if options.quick else "default", options.gpu, forms))
+    todo = list(points(names, through, "quick" if options.quick else "default", gpu, forms))
     with Cache(options.out / "panel.sqlite") as cache:
         found = sweep(simulate, todo, jobs=options.jobs, description="panel", cache=cache)
     records = with_measured(found, forms)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.common import measured
+from experiments.common import card_sources, measured
 from experiments.hardware import panel, register_counts
 from experiments.hardware.register_counts import COLUMNS, NAME, TESTS, compared, of_file, read
 from smmux import gpus
@@ -28,13 +28,31 @@ def test_no_prediction_is_taken_for_a_measurement(forms: str) -> None:
     assert all(row["median_us"] > 0 for row in measured.load(forms))
 
 
-def test_every_measured_bar_is_asked_for_once_by_each_way() -> None:
-    rows = measured.load()
+@pytest.mark.parametrize("forms", panel.SETS)
+def test_every_measured_bar_is_asked_for_once_by_each_way(forms: str) -> None:
+    rows = measured.load(forms)
     names = list(dict.fromkeys(row["benchmark"] for row in rows))
-    todo = list(panel.points(names, panel.THROUGH, "default", gpus.COMPILED))
+    todo = list(panel.points(names, panel.THROUGH, "default", gpus.COMPILED, forms))
     asked = [(p["through"], p["benchmark"], p["variant"], p["carveout_kb"]) for p in todo]
     assert len(set(asked)) == len(asked)
-    assert {key[1:] for key in asked} == {(r["benchmark"], r["variant"], r["carveout_kb"]) for r in rows}
+    assert {key[1:] for key in asked} == {(r["benchmark"], r["variant"], r["carveout_kb"] or None) for r in rows}
+
+
+@pytest.mark.parametrize("variant", card_sources.FORMS["tiles"].variants)
+def test_tiles_run_as_on_the_card_with_the_carve_out_that_the_driver_takes(variant: str) -> None:
+    needed("ptxas", "nvdisasm")
+    pytest.importorskip("numba.cuda")
+    found = panel.simulate(
+        benchmark="JAC", variant=variant, spelling="unsigned", through="ptxas", carveout_kb=None, size="tiny",
+        gpu="H200", forms="tiles",
+    )  # fmt: skip
+    (row,) = (
+        r
+        for r in measured.load("tiles")
+        if (r["benchmark"], r["variant"], r["spelling"]) == ("JAC", variant, "unsigned")
+    )
+    assert found["registers"] == pytest.approx(row["registers"], abs=4)  # releases differ
+    assert found["residency"] * (row["shared_bytes"] + 1024) <= found["taken_kb"] << 10
 
 
 def test_agreement_of_what_agrees_and_of_what_is_upside_down() -> None:
