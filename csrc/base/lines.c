@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define HUGE_BYTES  ((size_t)2 << 20)
 #define LARGE_BYTES 1048576u /* of less, malloc often has enough that needs no new pages */
 
 /* What lies in front of the first line. */
@@ -23,9 +24,11 @@ static void *begin(uint8_t *base, size_t mapped) {
     return at;
 }
 
-/* From the host, since calloc clears all of what has been used before, needed or not. A huge page
- * of 2 MB, if there are any, costs a quarter of its 512 small ones. */
+/* From the host, since calloc clears all of what has been used before, needed or not. A huge page,
+ * if there are any, costs a quarter of its 512 small ones; of whole ones alone Linux begins with
+ * one. */
 static void *map(size_t bytes, bool huge) {
+    if (huge) bytes = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
     uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
