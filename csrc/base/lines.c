@@ -9,6 +9,29 @@
 #define HUGE_BYTES  ((size_t)2 << 20)
 #define LARGE_BYTES 1048576u /* of less, malloc often has enough that needs no new pages */
 
+#ifdef __SANITIZE_ADDRESS__ /* gcc */
+#define WATCHED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) /* clang */
+#define WATCHED
+#endif
+#endif
+
+#ifdef WATCHED
+#include <sanitizer/asan_interface.h>
+
+static void allow(void *at, size_t bytes) { __asan_unpoison_memory_region(at, bytes); }
+
+size_t lines_fence(void *at) {
+    if (at) __asan_poison_memory_region(at, LINE_BYTES);
+    return LINE_BYTES;
+}
+#else
+static void allow(void *at, size_t bytes) { (void)at, (void)bytes; }
+
+size_t lines_fence(void *at) { return (void)at, 0; }
+#endif
+
 /* What lies in front of the first line. */
 struct origin {
     uint8_t *base;
@@ -52,6 +75,7 @@ void lines_free(void *lines) {
     struct origin origin;
     if (!lines) return;
     memcpy(&origin, (uint8_t *)lines - sizeof origin, sizeof origin);
+    allow(origin.base, origin.mapped);
     if (origin.mapped) (void)munmap(origin.base, origin.mapped);
     else free(origin.base);
 }

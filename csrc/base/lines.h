@@ -20,4 +20,9 @@ void *lines_alloc(size_t bytes);
 void *lines_alloc_whole(size_t bytes);
 void lines_free(void *lines);
 
+/* Let nobody touch a line between two arrays of one piece of memory, where AddressSanitizer
+ * watches; returns how many bytes that takes, none elsewhere. at: NULL where bytes are only
+ * counted. */
+size_t lines_fence(void *at);
+
 #endif

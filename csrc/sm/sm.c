@@ -38,6 +38,7 @@ _Static_assert(MAX_WARPS == MOST_max_warps_sm && MAX_BLOCKS == MOST_max_blocks_s
 static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
     void *place = arena ? arena + *used : NULL;
     *used += lines_round(count * size);
+    *used += lines_fence(arena ? arena + *used : NULL);
     return place;
 }
 
