@@ -48,8 +48,8 @@ static void *begin(uint8_t *base, size_t mapped) {
 }
 
 /* From the host, since calloc clears all of what has been used before, needed or not. A huge page,
- * if there are any, costs a quarter of its 512 small ones; of whole ones alone Linux begins with
- * one. */
+ * if there are any, costs a quarter of its 512 small ones. Linux begins where one does only if the
+ * size is a multiple of theirs. */
 static void *map(size_t bytes, bool huge) {
     if (huge) bytes = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
     uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -62,14 +62,19 @@ static void *map(size_t bytes, bool huge) {
     return begin(base, bytes);
 }
 
-void *lines_take(size_t bytes) { return begin(malloc(bytes + 2 * (size_t)LINE_BYTES), 0); }
+/* So many bytes in whole lines, and the two more that the first line takes. */
+static size_t with_margin(size_t bytes) { return lines_round(bytes) + 2 * (size_t)LINE_BYTES; }
+
+void *lines_take(size_t bytes) { return begin(malloc(with_margin(bytes)), 0); }
 
 void *lines_alloc(size_t bytes) {
-    const size_t all = bytes + 2 * (size_t)LINE_BYTES;
+    const size_t all = with_margin(bytes);
     return all < LARGE_BYTES ? begin(calloc(1, all), 0) : map(all, false);
 }
 
-void *lines_alloc_whole(size_t bytes) { return map(bytes + 2 * (size_t)LINE_BYTES, true); }
+void *lines_alloc_whole(size_t bytes) {
+    return bytes < HUGE_BYTES ? lines_alloc(bytes) : map(with_margin(bytes), true);
+}
 
 void lines_free(void *lines) {
     struct origin origin;

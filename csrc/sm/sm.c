@@ -42,9 +42,9 @@ static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
     return place;
 }
 
-/* Does a launch write to shared memory? */
+/* Do blocks have more of shared memory than the system keeps of it? */
 static bool uses_shared(const struct machine *m) {
-    return m->static_smem || m->dynamic || m->preload;
+    return m->static_smem > m->cfg->smem_reserved || m->dynamic || m->preload;
 }
 
 /* Give an SM the arrays that a launch uses throughout from an arena, or none from NULL; returns how

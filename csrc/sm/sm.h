@@ -160,7 +160,7 @@ struct sm {
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
     struct settled settled[16];       /* by the low bits of the line */
     uint8_t *shared;
-    uint8_t *l1_data;
+    uint8_t *l1_data;                /* of the lines of the L1, for its cache */
     struct smem_pattern *patterns;   /* of accesses to it, by the low bits of the instruction */
     struct dependences *dependences; /* of code whose control bits are obeyed, per warp; */
     struct counter *counters;        /* per warp DEPENDENCE_COUNTERS, */

@@ -213,7 +213,7 @@ def text(records: Sequence[Record]) -> str:
             some = [r for r in forms if r["through"] == way and kb in (None, r["carveout_kb"]) and r["measured"]]
             if some:
                 found = agreement(some)
-                rows.append((way, size_of(kb) or "all", *found.values()))
+                rows.append((way, size_of(kb).strip() or "all", *found.values()))
     known = [r for r in records if r["measured"]]
     if not known:
         return "\n\n".join(parts)
@@ -303,6 +303,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if forms == "tiles" and "smmux" in through:
         parser.error("tiles go through ptxas alone")
     gpu = options.gpu or measured.card(measured.load(forms)) or gpus.COMPILED
+    if ", " in gpu:
+        parser.error(f"several cards were measured ({gpu}): say which one is --gpu")
     options.out.mkdir(parents=True, exist_ok=True)
     todo = list(points(names, through, "quick" if options.quick else "default", gpu, forms))
     with Cache(options.out / "panel.sqlite") as cache:
