@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments.common import marked
-from experiments.hardware.hopper import assembler, findings
+from experiments.hardware.hopper import assembler, findings, slice_hash
 
 ROOT = Path(findings.__file__).parents[3]
 VECTORS = findings.FOLDER / "vectors"
@@ -33,6 +33,13 @@ def test_files_that_the_page_names_are_there() -> None:
     named = re.findall(r"`((?:h100/)?[\w]+\.(?:csv|npz))`", page)
     assert len(named) > 12
     assert all((findings.FOLDER / (name if "/" in name else f"h100/{name}")).exists() for name in named)
+
+
+def test_the_formula_has_the_pair_of_slices_of_each_line_that_was_measured() -> None:
+    data = findings.arrays("h100", "l2_slices")
+    found = slice_hash.pair_of(128 * data["lines"].astype(np.int64))
+    both = set(zip(found.tolist(), data["classes"].tolist(), strict=True))
+    assert len(both) == len(set(found.tolist())) == len(set(data["classes"].tolist())) == 40
 
 
 @pytest.mark.parametrize("card, name", [("h100", "NVIDIA H100 80GB HBM3"), ("h200", "NVIDIA H200")])
