@@ -38,6 +38,7 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t 
         .line_shift = bits_lowest(shape->line),
         .sector_shift = bits_lowest(shape->sector),
         .hashed = shape->hashed,
+        .data = data,
     };
     if (bits_is_power_of_two(c->sets)) {
         c->set_mask = c->sets - 1;
@@ -47,7 +48,6 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t 
     }
     c->lines = lines_alloc(count * (sizeof *c->lines + sizeof *c->tag));
     if (!c->lines) return ERROR_NO_MEMORY;
-    c->data = data;
     c->tag = (uint32_t *)(void *)(c->lines + count);
     return OK;
 }

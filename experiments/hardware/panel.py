@@ -40,8 +40,12 @@ from smmux.plot import geometric_mean
 from smmux.sweep import Cache, Record, sweep
 
 THROUGH = ("ptxas", "smmux")
-SETS = {"multiplex": "panel", "foreign": "panel_foreign", "tiles": "panel_tiles"}
-"""The sets of forms, and how their files are named."""
+SETS = {
+    "multiplex": ("panel", THROUGH),
+    "foreign": ("panel_foreign", THROUGH),
+    "tiles": ("panel_tiles", THROUGH[:1]),
+}
+"""The sets of forms: how their files are named, and through which compilers they can go."""
 COLUMNS = (
     "benchmark", "variant", "spelling", "through", "carveout_kb", "taken_kb", "cycles", "time_us", "registers",
     "residency", "instructions", "speedup", "measured_us", "measured",
@@ -205,7 +209,7 @@ def text(records: Sequence[Record]) -> str:
                 cells.append(next((value(card, name, variant, way, kb) for way in ways), None))
                 cells += [value(mine, name, variant, way, kb) for way in ways]
             rows.append((name, APPROACHES.get(variant, variant), *cells))
-        head = [f"{size_of(kb)}{way}" for kb in kbs for way in ("card", *ways)]
+        head = [f"{size_of(kb)} {way}".strip() for kb in kbs for way in ("card", *ways)]
         parts.append(tables.table((what, "", *head), rows))
     rows = []
     for way in ways:
@@ -213,7 +217,7 @@ def text(records: Sequence[Record]) -> str:
             some = [r for r in forms if r["through"] == way and kb in (None, r["carveout_kb"]) and r["measured"]]
             if some:
                 found = agreement(some)
-                rows.append((way, size_of(kb).strip() or "all", *found.values()))
+                rows.append((way, size_of(kb) or "all", *found.values()))
     known = [r for r in records if r["measured"]]
     if not known:
         return "\n\n".join(parts)
@@ -234,7 +238,7 @@ def carveouts(records: Sequence[Record]) -> list[int | None]:
 
 def size_of(kb: int | None) -> str:
     """A carve-out in words; nothing for the driver's own choice."""
-    return f"{kb} kB " if kb else ""
+    return f"{kb} kB" if kb else ""
 
 
 def plot(records: Sequence[Record], axes: Any) -> None:
@@ -259,7 +263,7 @@ def plot(records: Sequence[Record], axes: Any) -> None:
         middle = [np.mean([at[place] for place in places if place[0] == name]) for name in names]
         ax.set_xticks(middle, names, rotation=90 if len(names) > len(LIMITED) else 0)
         ax.axhline(1, color="gray", linewidth=0.6)
-        ax.set_ylabel(f"speedup {size_of(kb)}".strip())
+        ax.set_ylabel(", ".join(filter(None, ("speedup", size_of(kb)))))
     axes[0].legend(fontsize=6, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
 
 
@@ -296,12 +300,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--gpu", help="machine (that of the card which was measured)")
     parser.add_argument("--jobs", type=int, help="runs at a time")
     options = parser.parse_args(argv)
-    forms, file = options.forms, SETS[options.forms]
+    forms, (file, ways) = options.forms, SETS[options.forms]
     programs = FORMS[forms].programs
     names = options.benchmarks or (SOME if options.quick and programs == LIMITED else programs)
-    through = options.through or (THROUGH if forms != "tiles" else ("ptxas",))
-    if forms == "tiles" and "smmux" in through:
-        parser.error("tiles go through ptxas alone")
+    through = options.through or ways
+    if not set(through) <= set(ways):
+        parser.error(f"{forms} go through {' and '.join(ways)} alone")
     gpu = options.gpu or measured.card(measured.load(forms)) or gpus.COMPILED
     if ", " in gpu:
         parser.error(f"several cards were measured ({gpu}): say which one is --gpu")
