@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/bits.h"
+#include "base/sums.h"
 
 struct range {
     const char *name;

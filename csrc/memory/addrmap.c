@@ -37,6 +37,12 @@ void addrmap_init(struct addrmap *m, const struct config *cfg) {
         .bank_bits = cfg->dram_banks - 1,
         .row_bits = cfg->dram_bank_hash ? cfg->dram_banks - 1 : 0,
     };
+    m->summed = cfg->partition_hash == 2;
+    for (uint32_t byte = 0; m->summed && byte < 256; byte++) {
+        for (uint32_t i = 0; i < 3; i++)
+            m->sums[i][byte] = (uint8_t)sums_of(cfg, byte << 8 * (i + 1));
+        m->block[sums_place(cfg, sums_block(byte))] = (uint8_t)byte;
+    }
     m->per_partition = reciprocal(m->partitions);
     if (m->partitions < 2) return; /* there is nothing to hash */
     /* The table sums the digits of a chunk of a block number at once: as many as it has room for.

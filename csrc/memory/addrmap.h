@@ -7,6 +7,13 @@
  * `partitions`: a permutation of every run of `partitions` blocks, and a stride of any
  * power of the base spreads too.
  *
+ * With partition_hash = 2 the 256 blocks of 128 kB are dealt out as on an H100 (docs/hopper.md,
+ * slice_hash.py): sums of address bits modulo 2 choose one of eight groups of five partitions, and
+ * a number from 0 to 7, to which 32 times the number of the 128 kB is added; the remainder by five
+ * says whose turn it is. The quotient, and two address bits that no sum needs, say where in the
+ * partition. For no place of it to stay empty, 8 times another number is added, with which the
+ * remainder is the same: five 128 kB are counted 0, 4, 3, 2, 1.
+ *
  * With partition_pairs a block is two runs of 256 bytes, as on the H100, where the lines 0, 1, 4
  * and 5 of 32 have one partition, 2, 3, 6 and 7 another, and so on (docs/hopper.md).
  *
@@ -19,10 +26,13 @@
 #ifndef SMMUX_ADDRMAP_H
 #define SMMUX_ADDRMAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/config.h"
+#include "base/sums.h"
 
+#define ADDRMAP_TURNS 5u /* partitions of a group under partition_hash = 2 */
 #define ADDRMAP_TABLE 4096u
 #define ADDRMAP_RUNS  16u /* of adjacent bits: a mask has no more */
 
@@ -42,6 +52,10 @@ struct addrmap {
     uint32_t chunk;       /* size of the table in use, a power of `partitions` */
     uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
     uint8_t digit_sum[ADDRMAP_TABLE];  /* of the digits in base `partitions`, modulo partitions */
+    bool summed;                       /* partition_hash = 2: */
+    uint8_t sums[3]
+                [256];  /* what the second, third and fourth byte of an address add to its sums, */
+    uint8_t block[256]; /* and which block of the first 128 kB has a place (base/sums.h) */
     struct bit_field bank, row;
     uint32_t bank_bits, row_bits; /* of a bank's number; of the row's number that are added to it */
 };
@@ -78,8 +92,38 @@ static inline uint32_t addrmap_swapped(uint32_t addr) {
     return addr ^ ((addr >> 8 ^ addr >> 9) & 1) * 0x300u;
 }
 
+/* The sums of an address. */
+static inline uint32_t addrmap_sums(const struct addrmap *m, uint32_t addr) {
+    return m->sums[0][addr >> 8 & 255] ^ m->sums[1][addr >> 16 & 255] ^ m->sums[2][addr >> 24];
+}
+
+/* The number of 128 kB in another order, and back. */
+static inline uint32_t addrmap_turned(uint32_t chunk) {
+    const uint32_t turn = chunk % ADDRMAP_TURNS;
+    return turn ? chunk + ADDRMAP_TURNS - 2 * turn : chunk;
+}
+
+static inline uint32_t addrmap_by_sums(const struct addrmap *m, uint32_t addr, uint32_t *local) {
+    const uint32_t sums = addrmap_sums(m, addr);
+    const uint32_t turn = 8 * addrmap_turned(addr >> SUM_CHUNK) + (sums >> 3);
+    const uint32_t block = turn / ADDRMAP_TURNS * 4 + (addr >> 12 & 3);
+    *local = block << 9 | (addr >> 9 & 1) << 8 | (addr & 255);
+    return (sums & 7) * ADDRMAP_TURNS + turn % ADDRMAP_TURNS;
+}
+
+static inline uint32_t addrmap_of_sums(const struct addrmap *m, uint32_t partition,
+                                       uint32_t local) {
+    const uint32_t block = local >> 9, group = partition / ADDRMAP_TURNS;
+    const uint32_t turn = block / 4 * ADDRMAP_TURNS + partition % ADDRMAP_TURNS;
+    const uint32_t chunk = addrmap_turned(turn / 8) << SUM_CHUNK;
+    const uint32_t sums = (group | turn % 8 << 3) ^ addrmap_sums(m, chunk);
+    return chunk | sums_block(m->block[sums | (block & 3) << SUMS]) | (local >> 8 & 1) << 9 |
+           (local & 255);
+}
+
 /* The partition of a device address; *local is the address in it. */
 static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr, uint32_t *local) {
+    if (m->summed) return addrmap_by_sums(m, addr, local);
     if (m->pairs) addr = addrmap_swapped(addr);
     uint32_t block = addr >> m->block_shift, inside = addr & ((1u << m->block_shift) - 1);
     uint32_t quotient = addrmap_divide(block, m->per_partition);
@@ -97,6 +141,7 @@ static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr,
 /* The device address of one in a partition. */
 static inline uint32_t addrmap_address(const struct addrmap *m, uint32_t partition,
                                        uint32_t local) {
+    if (m->summed) return addrmap_of_sums(m, partition, local);
     const uint32_t quotient = local >> m->block_shift,
                    inside = local & ((1u << m->block_shift) - 1);
     uint32_t sum = 0;

@@ -168,7 +168,14 @@ _MEMORY: dict[str, Value] = {
     "partitions": (40, "HOPPER"),
     "partition_bytes": (512, "HOPPER"),  # l2_slices.npz
     "partition_pairs": (1, "HOPPER"),
-    "partition_hash": (1, "HOPPER; EST"),
+    # slice_hash.py: all 2,672 lines of l2_slices.npz have the pair of slices that these say.
+    "partition_hash": (2, "HOPPER"),
+    "group_mask_0": (0x6229_1800, "HOPPER"),
+    "group_mask_1": (0x1878_A000, "HOPPER"),
+    "group_mask_2": (0x4DCC_4000, "HOPPER"),
+    "turn_mask_0": (0x103A_1100, "HOPPER"),
+    "turn_mask_1": (0x47C6_2400, "HOPPER"),
+    "turn_mask_2": (0x699A_4800, "HOPPER"),
     "rop_latency": (120, "EST"),
     "mem_pipeline": (132, "HOPPER; DER"),  # what is left of 287 clk for an L2 hit
     # atomics.csv: by all SMs, one word takes 45.1 clk of theirs for 32 lanes (sums of floats 108), two lines with four
@@ -272,6 +279,8 @@ H200: dict[str, Value] = {
     "flat_bytes_per_kclk": (2_272_000, "H200; DER"),  # 4,499 GB/s
     "mem_pipeline": (125, "H200; DER"),  # 280 clk for an L2 hit
     "partitions": (47, "H200"),
+    "partition_hash": (1, "EST"),  # l2_slices.npz, which no formula is known for
+    **dict.fromkeys(memory.SUMS, (0, "NA")),
     "side_mask": (0x000A_B000, "H200"),
     "l2_bytes": (62_807_040, "H200; DER"),  # 60 MB in whole sets
     "dram_latency": (132, "H200; DER"),  # 658 clk for a miss

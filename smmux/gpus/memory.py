@@ -15,6 +15,9 @@ from smmux.gpus.machine import Value
 
 __all__ = ["C1060", "FERMI", "GT200", "GT200_1100", "KEPLER"]
 
+SUMS = tuple(f"{what}_mask_{bit}" for what in ("group", "turn") for bit in range(3))
+"""Parameters that only partition_hash = 2 uses."""
+
 _PORTS: dict[str, Value] = {
     "port_bytes": (32, "GS302; GS-480"),  # flit of 32 bytes
     "xbar_latency": (4, "GS32; GS-480; DER"),  # injection, VC allocation, switch allocation, ejection: 1 each
@@ -30,6 +33,7 @@ _PORTS: dict[str, Value] = {
     "atom_sector": (0, "MODEL"),
     "l2_write_queue": (0, "MODEL"),
     "partition_pairs": (0, "NA"),
+    **dict.fromkeys(SUMS, (0, "NA")),
     "l2_sides": (1, "MODEL"),
     "side_mask": (0, "NA"),
     "side_latency": (0, "NA"),
