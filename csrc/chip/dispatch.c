@@ -59,7 +59,7 @@ void dispatch_fill(struct dispatch *d, struct sm *sms) { fill(d, sms, d->cfg->la
 
 bool dispatch_again(struct dispatch *d, struct sm *sms) {
     const struct config *cfg = d->cfg;
-    const uint32_t gap = cfg->launch_start > RELAUNCH_LEAST ? cfg->launch_start : RELAUNCH_LEAST;
+    const uint32_t gap = cfg->launch_behind > RELAUNCH_LEAST ? cfg->launch_behind : RELAUNCH_LEAST;
     uint64_t end = d->noted;
     if (!d->again || d->finished != d->again || d->next != d->again) return false;
     for (uint32_t i = 0; i < cfg->sm_count; i++) {

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/bits.h"
 
@@ -17,6 +18,9 @@ enum error l2_init(struct l2 *l, const struct config *cfg) {
     enum error e = cache_init(&l->cache, &shape, NULL);
     if (!e) e = cleaner_init(&l->cleaner, cfg);
     if (!e) e = misses_init(&l->misses, shape.mshrs, false);
+    if (e || !cfg->l2_words) return e;
+    l->words = calloc((size_t)l->cache.sets * l->cache.ways, sizeof *l->words);
+    if (!l->words) e = ERROR_NO_MEMORY;
     return e;
 }
 
@@ -24,6 +28,7 @@ void l2_free(struct l2 *l) {
     cache_free(&l->cache);
     cleaner_free(&l->cleaner);
     misses_free(&l->misses);
+    free(l->words);
 }
 
 #ifdef SMMUX_CHECK
@@ -76,6 +81,26 @@ static void write_back(struct l2 *l, uint32_t index, struct l2_work *work) {
     c->dirty = 0;
 }
 
+/* The words in some sectors of a line. */
+static uint32_t words_of(uint32_t sectors) {
+    uint32_t words = 0;
+    for (; sectors; sectors &= sectors - 1) words |= 0xffu << 8 * bits_lowest(sectors);
+    return words;
+}
+
+/* Words of the line in that way have been written: a sector is valid once all of its own are. */
+static void add_words(struct l2 *l, uint32_t index, uint32_t words) {
+    const uint32_t all = l->words[index] |= words;
+    for (uint32_t sector = 0; sector < 4; sector++)
+        if (!(~all >> 8 * sector & 0xff)) l->cache.lines[index].valid |= (uint8_t)(1u << sector);
+}
+
+/* A line comes into that way. */
+static void put(struct l2 *l, uint32_t index, uint32_t line) {
+    cache_put(&l->cache, index, line);
+    if (l->words) l->words[index] = 0;
+}
+
 /* Reserve a way for the line, and write a dirty victim back. CACHE_NONE: there is no way, or no
  * buffer for the victim, and the request must wait. */
 static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
@@ -88,7 +113,7 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
         work->dropped = cache_number(&l->cache, i);
         work->dropped_sectors = l->cache.lines[i].valid;
     }
-    cache_put(&l->cache, i, line);
+    put(l, i, line);
     return i;
 }
 
@@ -118,8 +143,8 @@ struct lookup {
 };
 
 /* Serve a store: nothing is fetched, and its sectors become dirty. `covers` as in l2_access. */
-static enum l2_answer store(struct l2 *l, const struct lookup *at, bool covers,
-                            struct l2_work *work) {
+static enum l2_answer store(struct l2 *l, const struct lookup *at, const struct request *r,
+                            bool covers, struct l2_work *work) {
     uint32_t index = at->index;
     struct page *page = NULL;
     bool due = false;
@@ -141,6 +166,7 @@ static enum l2_answer store(struct l2 *l, const struct lookup *at, bool covers,
     struct cache_line *c = &l->cache.lines[index];
     c->dirty |= (uint8_t)at->want;
     if (covers) c->valid |= (uint8_t)at->want;
+    else if (l->words) add_words(l, index, access_words(r->access, r->lanes, r->addr, r->bytes));
     return L2_HIT;
 }
 
@@ -197,7 +223,7 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
     work->fetch.bytes = work->writes = work->dropped_sectors = 0;
     r->want = (uint8_t)at.want;
     if (r->kind == ACCESS_STORE) {
-        answer = store(l, &at, covers, work);
+        answer = store(l, &at, r, covers, work);
     } else if (hits(l, &at)) {
         cache_touch(&l->cache, at.index);
         if (r->kind == ACCESS_ATOM) l->cache.lines[at.index].dirty |= (uint8_t)at.want;
@@ -208,6 +234,11 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
     }
     l->stats.accesses += answer != L2_BLOCKED;
     return answer;
+}
+
+void l2_write_words(struct l2 *l, uint32_t line, uint32_t words) {
+    const uint32_t i = cache_find(&l->cache, line);
+    if (i != CACHE_NONE) add_words(l, i, words);
 }
 
 bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors) {
@@ -229,13 +260,14 @@ void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors) {
     if (cache_find(&l->cache, line) != CACHE_NONE) return;
     const uint32_t i = cache_victim(&l->cache, line);
     if (i == CACHE_NONE || l->cache.lines[i].dirty) return;
-    cache_put(&l->cache, i, line);
+    put(l, i, line);
     l->cache.lines[i].valid = (uint8_t)sectors;
 }
 
 void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors) {
     const uint32_t i = cache_find(&l->cache, line);
     if (i == CACHE_NONE || l->cache.lines[i].tie) return;
+    if (l->words) l->words[i] &= ~words_of(sectors);
     cache_drop(&l->cache, line, sectors);
 }
 

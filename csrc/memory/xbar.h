@@ -217,6 +217,26 @@ static inline bool access_covers(const struct access *a, uint32_t lanes, uint32_
     return bits_count(lanes) * a->width >= bytes;
 }
 
+#define WORDS_SHIFT 7u /* a line of 128 bytes has 32 words, each of them a bit */
+
+/* The words of their line in so many bytes. */
+static inline uint32_t words_in(uint32_t addr, uint32_t bytes) {
+    const uint32_t count = bytes / 4u, first = addr >> 2 & 31;
+    return (count < 32 ? (1u << count) - 1 : UINT32_MAX) << first;
+}
+
+/* The words that lanes of a store write in a segment; those of which they write a part count if
+ * they write all others. */
+static inline uint32_t access_words(const struct access *a, uint32_t lanes, uint32_t addr,
+                                    uint32_t bytes) {
+    if (a->width < 4) return access_covers(a, lanes, bytes) ? words_in(addr, bytes) : 0;
+    const uint32_t each = (1u << a->width / 4u) - 1;
+    uint32_t words = 0;
+    for (; lanes; lanes &= lanes - 1)
+        words |= each << (a->addr[bits_lowest(lanes)] >> 2 & 31);
+    return words;
+}
+
 /* The bit of a line, or of two side by side, in what a batch holds. */
 static inline uint64_t content_bit(uint32_t addr) {
     return 1ull << ((addr >> 8) * 0x9e3779b1u >> 26);

@@ -95,7 +95,13 @@ static uint32_t drain(const struct config *cfg, const struct uop *u) {
     return address + control_data(u) * cfg->drain_data;
 }
 
-/* A warp has issued an access: if that has filled the queue it is the turn of others. */
+/* Is nobody in the queue beside the access that has just come? */
+static bool is_alone(const struct pipe *p, uint32_t core, uint64_t now) {
+    return p->count[core] < 2 || p->leaves[core][(p->count[core] - 2) % MOST_QUEUED] <= now;
+}
+
+/* A warp has issued an access: if that has filled the queue it is the turn of others, until the
+ * queue has been empty. */
 static void turn(struct subcore *core, const struct uop *u, uint32_t warp, bool full) {
     const uint64_t bit = 1ull << warp;
     core->queued = u->unit;
@@ -124,7 +130,11 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
             later(p->back[core], op->t + later(cfg->pass_least, passes * cfg->pass_late));
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
-    if (goes_out(op->u))
-        turn(&sm->subcores[core], op->u, op->warp, free > sm->now + 1 || !send_has_room(sm, busy));
+    if (goes_out(op->u)) {
+        struct subcore *own = &sm->subcores[core];
+        if (sm->stores.held) free = later(free, p->free[core]); /* the next one moves up */
+        const bool full = sm->stores.held || free > sm->now + 1 || !send_has_room(sm, busy);
+        turn(own, op->u, op->warp, full || (own->turned && !is_alone(p, core, sm->now)));
+    }
     subcore_take(sm, op->core, op->u->unit, free);
 }

@@ -105,23 +105,8 @@ bool send_is_full(const struct sm *sm, uint32_t fresh) {
  * issued. A load from the line between them keeps them apart, as on the card, and so sees what it
  * should. */
 
-#define JOIN_SHIFT 7u /* lines of 128 bytes */
-
-/* The words of its line in a segment. */
-static uint32_t words_in(const struct packet *p) {
-    const uint32_t count = p->bytes / 4u, first = p->addr >> 2 & 31;
-    return (count < 32 ? (1u << count) - 1 : UINT32_MAX) << first;
-}
-
-/* The words that a store writes; those of which it writes a part count if it writes all others. */
 static uint32_t words_of(const struct packet *p) {
-    const struct access *a = p->access;
-    if (a->width < 4) return access_covers(a, p->lanes, p->bytes) ? words_in(p) : 0;
-    const uint32_t each = (1u << a->width / 4u) - 1;
-    uint32_t words = 0;
-    for (uint32_t left = p->lanes; left; left &= left - 1)
-        words |= each << (a->addr[bits_lowest(left)] >> 2 & 31);
-    return words;
+    return access_words(p->access, p->lanes, p->addr, p->bytes);
 }
 
 /* Make the segment of a store that waits take in that of another one beside or within it. False: a
@@ -145,7 +130,7 @@ static uint32_t find(const struct sm *sm, uint32_t addr, uint64_t at) {
         const bool store = p->access->kind == ACCESS_STORE;
         if (p->rides) continue;
         if (store && !left--) break;
-        if (p->addr >> JOIN_SHIFT == addr >> JOIN_SHIFT) return store ? i : port->out_count;
+        if (p->addr >> WORDS_SHIFT == addr >> WORDS_SHIFT) return store ? i : port->out_count;
     }
     return port->out_count;
 }
@@ -163,7 +148,7 @@ NOINLINE static bool follows(const struct sm *sm, const struct packet *p) {
     const struct packet *end = &sm->port->out[sm->port->out_count];
     if (p->access->kind == ACCESS_ATOM) return true;
     for (const struct packet *i = end - sm->stores.tail; i < end; i++)
-        if (i->addr >> JOIN_SHIFT == p->addr >> JOIN_SHIFT) return true;
+        if (i->addr >> WORDS_SHIFT == p->addr >> WORDS_SHIFT) return true;
     return false;
 }
 
@@ -184,7 +169,7 @@ static bool join(struct sm *sm, struct packet *p, uint64_t at) {
     uint32_t words = words_of(to) | words_of(p);
     if (!widen(to, p)) return false;
     while (++i < port->out_count && port->out[i].rides) words |= words_of(&port->out[i]);
-    to->whole = !(words_in(to) & ~words);
+    to->whole = !(words_in(to->addr, to->bytes) & ~words);
     const uint32_t after = send_clocks(sm->m->cfg, to);
     if (after > before && !is_held(to)) sm->port_free += after - before;
     if (!is_held(to)) grow(&sm->stores, (to->bytes - size) / SECTOR_BYTES);

@@ -112,6 +112,7 @@ _MEMORY: dict[str, Value] = {
     "const_clk_per_way": (1, "EST"),
     "bar_interval": (2, "HOPPER"),
     "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
+    "launch_behind": (3225, "HOPPER; FIT"),  # queued_launches.csv
     "dispatch_chip": (1200, "HOPPER"),
     "exit_posted": (1, "HOPPER"),  # block_order.npz: 260 clk from an end with stores to the next start
     "block_start": (259, "HOPPER"),  # from a block's end to the next one's first instruction
@@ -123,7 +124,7 @@ _MEMORY: dict[str, Value] = {
     "store_bytes": (32, "HOPPER"),
     "store_mask": (1, "HOPPER"),  # scattered.csv: 2, 3 and 5 clk for one, two and four sectors in part, 4 for a line
     "store_flights": (512, "HOPPER; EST"),
-    "store_queue": (31, "HOPPER; EST"),  # of stores 28 lines back all join, of those 32 back few
+    "store_queue": (24, "HOPPER; EST"),  # store_bursts.csv: those 16 lines back join, those 32 back mostly do not
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB
@@ -201,6 +202,7 @@ _MEMORY: dict[str, Value] = {
     "l2_mshrs": (512, "EST"),
     "l2_merge": (512, "EST"),
     "l2_writebacks": (512, "EST"),
+    "l2_words": (1, "HOPPER"),  # fft_counters.csv: its stores write sectors in four parts, and DRAM is not read
     "l2_clean_pages": (0, "MODEL"),  # a window that is this long finds the rows
     "dram_latency": (150, "HOPPER; DER"),  # 686 clk for a miss, of which half cross the chip
     "dram_return": (44, "HOPPER; DER"),
@@ -273,6 +275,7 @@ H100: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 H200: dict[str, Value] = {
     **H100,
     "launch_start": (2870, "H200; FIT"),
+    "launch_behind": (2870, "EST"),  # not measured there
     "block_start": (258, "H200"),
     "grid_sync": (1846, "H200"),
     "flat_latency": (640, "H200"),

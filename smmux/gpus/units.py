@@ -23,6 +23,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "read_more": (0, "NA"),
     "bar_interval": (0, "MODEL"),
     "launch_start": (0, "MODEL"),
+    "launch_behind": (0, "MODEL"),
     "dispatch_chip": (0, "MODEL"),
     "dispatch_warp": (0, "MODEL"),
     "lsu_queue": (0, "MODEL"),

@@ -33,7 +33,7 @@ def simulate(
     before.restore()
     once = run(gpu)
     counters = {name: value - once["counters"][name] for name, value in twice["counters"].items()}
-    later = max(gpu.launch_start, LEAST) - gpu.launch_start
+    later = max(gpu.launch_behind, LEAST) - gpu.launch_behind
     counters["cycles"] -= later
     for name in ("scheduler_cycles", "idle_no_block"):
         counters[name] -= later * gpu.schedulers * gpu.sm_count

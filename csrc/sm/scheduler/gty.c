@@ -1,15 +1,32 @@
 /* Greedy, then youngest, as found on cards from Ampere on: one warp runs until it stalls, then the
- * one that came last. Where stores fill the queue in front of memory warps take turns (turns.csv).
- */
+ * one that came last. Where stores fill the queue in front of memory, those of the oldest block go
+ * first (store_bursts.csv), and its warps take turns (turns.csv). */
 #include "sm/scheduler.h"
 
-static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t able) {
-    const uint64_t behind = s->turned & sm->users[s->queued];
-    if (able & ~behind) able &= ~behind;
-    if (s->last < MAX_WARPS && ((able & ~behind) >> s->last & 1)) return s->last;
+/* Of some warps the one in the highest slot of the youngest block that has one among them. */
+static uint32_t youngest(const struct sm *sm, uint64_t able) {
     const uint64_t *block = sm->order + sm->order_count - 1;
     while (!(*block & able)) block--;
     return bits_highest64(*block & able);
+}
+
+/* Those of the warps that may go where the queue is full: of the ones that want it those of the
+ * oldest block, if it is their turn. */
+static uint64_t in_turn(const struct sm *sm, const struct subcore *s, uint64_t able) {
+    const uint64_t users = able & sm->users[s->queued];
+    if (!users) return able;
+    const uint64_t *block = sm->order;
+    while (!(*block & users)) block++;
+    const uint64_t own = *block & users, last = s->last < MAX_WARPS ? 1ull << s->last : 0;
+    uint64_t next = own & ~s->turned;
+    if (!next) next = own & ~last;
+    return (able & ~users) | (next ? next : own);
+}
+
+static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t able) {
+    if (s->turned) able = in_turn(sm, s, able);
+    if (s->last < MAX_WARPS && (able >> s->last & 1)) return s->last;
+    return youngest(sm, able);
 }
 
 static void pick(struct sm *sm, struct subcore *s) {

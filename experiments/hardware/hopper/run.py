@@ -25,6 +25,7 @@ from smmux.base import whole_files
 from . import (
     instruction_vectors,
     integer_vectors,
+    probe_bursts,
     probe_caches,
     probe_code,
     probe_grid,
@@ -42,7 +43,7 @@ from .cuda_driver import Card
 
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
-    probe_loaded, probe_panel,
+    probe_loaded, probe_panel, probe_bursts,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
