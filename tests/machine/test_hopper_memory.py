@@ -103,6 +103,29 @@ def test_stores_join_while_others_to_their_line_wait() -> None:
     assert 5 <= clocks_of_a_store(6, H100) <= 10
 
 
+@cuda.jit
+def write_and_read(out, seen, words):
+    """Each lane writes the words of a quarter of its own of a line, one after the other, and reads one of another."""
+    start, lane = cuda.grid(1) // 32 * 128, cuda.grid(1) % 32
+    for word in range(words):
+        turned = (word + lane) % 4
+        out[start + 4 * lane + turned] = turned + 1
+    cuda.threadfence()
+    cuda.syncthreads()
+    seen[cuda.grid(1)] = out[start + 4 * (31 - lane) + lane % 4]
+
+
+@pytest.mark.parametrize("words, fetched", [(4, 0), (3, 1)])
+def test_a_sector_that_stores_write_in_parts_is_whole_once_all_words_are_written(words: int, fetched: int) -> None:
+    """Whoever reads it then has it from the L2; DRAM has to be asked for the words that nobody has written."""
+    out, seen = np.zeros(256 * 128, np.int32), np.zeros(256 * 32, np.int32)
+    for known in (1, 0):
+        machine = H100.replace(name="parts", l2_words=known, store_queue=0)
+        result = write_and_read.simulate(64, 128, (out, seen, np.int32(words)), gpu=machine)
+        assert (result["dram_reads"] > 0) == bool(fetched or not known)
+    assert (out.reshape(-1, 4)[:, :words].sum(axis=1) > 0).all()
+
+
 def test_a_store_joins_none_that_lies_too_far_back() -> None:
     """With one place each store waits alone."""
     one = H100.replace(name="one", store_queue=1)

@@ -43,10 +43,19 @@ def test_what_the_l2_holds_is_not_read_again(gpu: str) -> None:
 def test_without_caches_a_second_launch_is_as_the_first(name: str) -> None:
     caches = ("icache_bytes", "icache2_bytes", "icache3_bytes", "l1_bytes")
     bare = gpus.get(name).replace(mem_model=0, **dict.fromkeys(caches, 0))
+    bare = bare.replace(launch_behind=bare.launch_start)
     for blocks in (1, 700):
         cold, warm = run(bare, blocks)[0], run(bare, blocks, warm=True)[0]
         other = {key for key, value in cold.items() if value != warm[key]}
         assert not {key for key in other if not key.startswith("idle_")}  # why nobody was there yet, or no longer
+
+
+def test_a_launch_behind_another_one_starts_in_a_time_of_its_own() -> None:
+    """Longer than the core needs between two launches (`relaunch.LEAST`), or shorter."""
+    for name in ("H100", "GTX285"):
+        flat = gpus.get(name).replace(mem_model=0)
+        times = [run(flat.replace(launch_behind=clocks), warm=True)[0].cycles for clocks in (100, 1000, 5000)]
+        assert np.diff(times).tolist() == [900, 4000]
 
 
 @pytest.mark.long
