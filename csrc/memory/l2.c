@@ -236,9 +236,11 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
     return answer;
 }
 
-void l2_write_words(struct l2 *l, uint32_t line, uint32_t words) {
-    const uint32_t i = cache_find(&l->cache, line);
-    if (i != CACHE_NONE) add_words(l, i, words);
+enum l2_answer l2_ride(struct l2 *l, const struct request *r) {
+    if (!l->words) return L2_HIT;
+    const uint32_t i = cache_find(&l->cache, r->addr >> l->cache.line_shift);
+    if (i != CACHE_NONE) add_words(l, i, access_words(r->access, r->lanes, r->addr, r->bytes));
+    return L2_HIT;
 }
 
 bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors) {

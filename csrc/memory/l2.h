@@ -3,8 +3,9 @@
  * A load that misses fetches the missing sectors, rounded out to l2_fetch bytes, and waits
  * with the line's pending-miss entry (MSHR). A store needs no fetch: it marks its sectors
  * dirty, and valid where it covers them (byte masks go to DRAM with the write-back, as
- * GDDR's data mask allows), or with l2_words where others have written what it does not. Dirty lines are written when they are replaced, or before that
- * together with others of their DRAM page (cleaner.h). Atomics are loads that leave the line dirty.
+ * GDDR's data mask allows), or with l2_words where others have written what it does not. Dirty
+ * lines are written when they are replaced, or before that together with others of their DRAM page
+ * (cleaner.h). Atomics are loads that leave the line dirty.
  * The pipeline is in order: a request that finds no MSHR, no way to replace, no room to merge or no
  * write-back buffer holds up those behind it. */
 #ifndef SMMUX_L2_H
@@ -72,8 +73,8 @@ static inline void l2_check(const struct l2 *l) { (void)l; }
 enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, struct l2_place place,
                          bool covers, struct l2_work *work);
 
-/* A store has written words of a line, beside what another one has that came right before it. */
-void l2_write_words(struct l2 *l, uint32_t line, uint32_t words);
+/* A store has joined the one right before it, which has written for it, too. */
+enum l2_answer l2_ride(struct l2 *l, const struct request *r);
 /* Does the line have these sectors? If so, somebody uses them. */
 bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors);
 /* The pending miss with which these sectors of a line are on their way; MISS_NONE: there is none.

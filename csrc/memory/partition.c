@@ -263,15 +263,6 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     return answer;
 }
 
-/* Serve a store that has joined another one, which has just written for it, too. */
-static enum l2_answer serve_rider(const struct partition *p, struct slice *s,
-                                  const struct request *r) {
-    if (p->cached && s->l2.words)
-        l2_write_words(&s->l2, r->addr >> s->l2.cache.line_shift,
-                       access_words(r->access, r->lanes, r->addr, r->bytes));
-    return L2_HIT;
-}
-
 /* Let the slice's first preload leave the ROP: to DRAM, or to the L2. */
 NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct slice *s = &p->slice[n];
@@ -318,7 +309,7 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     if (halves && next != XBAR_NONE) /* so large an L2 does not fit into the host's caches */
         cache_prefetch(&s->l2.cache, x->pool[next].addr >> s->l2.cache.line_shift);
     enum l2_answer answer = L2_MISS;
-    if (!r->flits) answer = serve_rider(p, s, r);
+    if (!r->flits) answer = l2_ride(&s->l2, r);
     else if (p->cached && (!p->texture_only || r->kind == ACCESS_TEXTURE))
         answer = serve_cached(p, n, node, tick);
     else

@@ -232,8 +232,7 @@ static inline uint32_t access_words(const struct access *a, uint32_t lanes, uint
     if (a->width < 4) return access_covers(a, lanes, bytes) ? words_in(addr, bytes) : 0;
     const uint32_t each = (1u << a->width / 4u) - 1;
     uint32_t words = 0;
-    for (; lanes; lanes &= lanes - 1)
-        words |= each << (a->addr[bits_lowest(lanes)] >> 2 & 31);
+    for (; lanes; lanes &= lanes - 1) words |= each << (a->addr[bits_lowest(lanes)] >> 2 & 31);
     return words;
 }
 
