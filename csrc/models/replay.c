@@ -222,7 +222,8 @@ static void fill_access(struct access *a, const struct memory_packet *p) {
         a->addr[i] = p->address + (p->kind == ACCESS_ATOM ? 0 : i * a->width);
 }
 
-/* Advance one SM to t1: replies return credits, credits send packets. */
+/* Advance one SM to t1: replies return credits, credits send packets. Of replies behind t1 some
+ * that come earlier may not be known yet. */
 static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
     struct sender *s = &r->senders[sm];
     struct port *port = &r->ports[sm];
@@ -231,7 +232,7 @@ static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
     while (s->packet < r->n) {
         const struct memory_packet *p = &r->packets[s->packet];
         uint64_t at = s->next_free > p->cycle ? s->next_free : p->cycle;
-        while (used < port->in_count &&
+        while (used < port->in_count && port->in[used].cycle < t1 &&
                (port->in[used].cycle <= at || s->outstanding == r->how->credits)) {
             const uint32_t slot = (uint32_t)(port->in[used].access - (r->accesses + base));
             const uint64_t credit = port->in[used].cycle;
@@ -276,13 +277,16 @@ static void note_replies(struct replay *r, const struct config *cfg, const uint3
         }
 }
 
-/* The cycle of the next packet, those apart that wait for a credit. */
+/* The cycle of the next packet, those apart that wait for a reply of which nothing is known. */
 static uint64_t next_packet(const struct replay *r, const struct config *cfg) {
     uint64_t at = UINT64_MAX;
     for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
         const struct sender *s = &r->senders[sm];
-        if (s->packet == r->n || s->outstanding == r->how->credits) continue;
+        const struct port *port = &r->ports[sm];
+        const bool waits = s->outstanding == r->how->credits;
+        if (s->packet == r->n || (waits && !port->in_count)) continue;
         uint64_t first = r->packets[s->packet].cycle;
+        if (waits && port->in[0].cycle > first) first = port->in[0].cycle;
         if (s->next_free > first) first = s->next_free;
         if (first < at) at = first;
     }
