@@ -52,10 +52,9 @@ struct addrmap {
     uint32_t chunk;       /* size of the table in use, a power of `partitions` */
     uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
     uint8_t digit_sum[ADDRMAP_TABLE];  /* of the digits in base `partitions`, modulo partitions */
-    bool summed;                       /* partition_hash = 2: */
-    uint8_t sums[3]
-                [256];  /* what the second, third and fourth byte of an address add to its sums, */
-    uint8_t block[256]; /* and which block of the first 128 kB has a place (base/sums.h) */
+    bool summed;                       /* partition_hash = 2 */
+    uint8_t sums[3][256]; /* what the second to the fourth byte of an address add to its sums */
+    uint8_t block[256];   /* which block of the first 128 kB has a place (base/sums.h) */
     struct bit_field bank, row;
     uint32_t bank_bits, row_bits; /* of a bank's number; of the row's number that are added to it */
 };

@@ -33,8 +33,8 @@ CYCLES = 4000
 OLD = gpus.get("K20c")
 """A small one: most of the time goes into setting a machine up."""
 OBEDIENT = gpus.get("H100").replace(
-    name="obedient", sm_count=2, sms_per_tpc=1, gpc_tpcs=0, gpc_sides=0, partitions=4, partition_hash=1, l2_bytes=1 << 20, l2_ways=16,
-    launch_start=1, dispatch_chip=0,
+    name="obedient", sm_count=2, sms_per_tpc=1, gpc_tpcs=0, gpc_sides=0, partitions=4, partition_hash=1,
+    l2_bytes=1 << 20, l2_ways=16, launch_start=1, dispatch_chip=0,
 )  # fmt: skip
 """A small one that obeys control bits, so that these are damaged to some effect too."""
 EDGES = (0, 1, 7, 15, 31, 32, 63, 0x7F, 0x7FFE, 0x7FFF, 0x8000, 0xFFFF, -1, 0x7FFFFFFF, -0x80000000)

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import smmux
+from experiments.hardware.hopper import findings
 from tests.sass.conftest import needed
 
-FOLDER = Path(__file__).parents[2] / "experiments" / "hardware" / "hopper"
 SIZES = [("straight", 1, 32, 1024), ("lines8", 1, 4, 128), ("lines8", 1, 2, 64)]
 CHIP = [("straight", 132, 16, 128), ("straight", 132, 16, 512)]
 
 
-def measured(form: str, count: int, warps: int, threads: int) -> float:
-    with (FOLDER / "h100" / "store_bursts.csv").open() as file:
-        for row in csv.DictReader(file):
-            if (row["form"], *(int(row[key]) for key in ("count", "warps", "threads"))) == (
-                form,
-                count,
-                warps,
-                threads,
-            ):
-                return float(row["clocks"])
-    raise AssertionError
-
-
+@pytest.mark.checkout
 @pytest.mark.parametrize(
     "form, count, warps, threads", [*SIZES, *(pytest.param(*size, marks=pytest.mark.long) for size in CHIP)]
 )
@@ -36,7 +21,7 @@ def test_stores_take_what_they_take_on_a_card(form: str, count: int, warps: int,
     """Of blocks of 128 threads one stores after the other, and its stores join; the warps of larger ones take turns,
     which parts those of each (9 clocks a store on all multiprocessors, and 38)."""
     needed("nvcc", "ptxas")
-    kernel = smmux.load(FOLDER / "bursts.cu", "sm_90")[form]
+    kernel = smmux.load(findings.FOLDER / "bursts.cu", "sm_90")[form]
     rounds = 128 // (32 if form == "straight" else int(form.removeprefix("lines")))
     base = np.zeros(count * warps * 128 * 128, np.float32)
     seen = np.tile(np.array([2**63, 0], np.uint64), 132)
@@ -44,4 +29,5 @@ def test_stores_take_what_they_take_on_a_card(form: str, count: int, warps: int,
     begin, end = seen.reshape(-1, 2)[seen.reshape(-1, 2)[:, 1] > 0].T
     assert len(end) == count
     clocks = float((end - begin).mean()) / (warps * 128)
-    assert clocks == pytest.approx(measured(form, count, warps, threads), rel=0.25)
+    card = findings.one("h100", "store_bursts", "clocks", form=form, count=count, warps=warps, threads=threads)
+    assert clocks == pytest.approx(card, rel=0.25)
