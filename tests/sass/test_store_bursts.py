@@ -20,7 +20,7 @@ CHIP = [("straight", 132, 16, 128), ("straight", 132, 16, 512)]
 def test_stores_take_what_they_take_on_a_card(form: str, count: int, warps: int, threads: int) -> None:
     """Of blocks of 128 threads one stores after the other, and its stores join; the warps of larger ones take turns,
     which parts those of each (9 clocks a store on all multiprocessors, and 38)."""
-    needed("nvcc", "ptxas")
+    needed("nvcc", "nvdisasm")
     kernel = smmux.load(findings.FOLDER / "bursts.cu", "sm_90")[form]
     rounds = 128 // (32 if form == "straight" else int(form.removeprefix("lines")))
     base = np.zeros(count * warps * 128 * 128, np.float32)
