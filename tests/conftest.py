@@ -31,6 +31,7 @@ VECTORS = (
     "integer_vectors",
     "l1_phases",
     "matrices",
+    "store_bursts",
     "uniform_twins",
     "warp_vectors",
 )

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from experiments.hardware.hopper import findings, slice_hash
 from smmux import ConfigError, gpus, models
 from smmux.gpus.memory import SUMS
 
@@ -19,6 +18,8 @@ def places(gpu: gpus.Gpu, addresses: np.ndarray) -> np.ndarray:
 
 @pytest.mark.checkout
 def test_an_h100_s_lines_have_the_partitions_that_were_measured() -> None:
+    from experiments.hardware.hopper import findings, slice_hash  # an installed package has no experiments
+
     data = findings.arrays("h100", "l2_slices")
     found = places(H100, 128 * data["lines"].astype(np.int64))[:, 0].tolist()
     both = set(zip(found, data["classes"].tolist(), strict=True))

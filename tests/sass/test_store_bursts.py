@@ -13,7 +13,6 @@ SIZES = [("straight", 1, 32, 1024), ("lines8", 1, 4, 128), ("lines8", 1, 2, 64)]
 CHIP = [("straight", 132, 16, 128), ("straight", 132, 16, 512)]
 
 
-@pytest.mark.checkout
 @pytest.mark.parametrize(
     "form, count, warps, threads", [*SIZES, *(pytest.param(*size, marks=pytest.mark.long) for size in CHIP)]
 )
