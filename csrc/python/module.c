@@ -8,6 +8,131 @@
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
+/* Rows of up to four texts; a row ends at its first NULL. */
+struct texts {
+    const char *columns[5];
+};
+
+#define COUNT(rows)       (sizeof(rows) / sizeof *(rows))
+#define TEXTS_TABLE(rows) texts_table(rows, COUNT(rows))
+
+static int add_steal(PyObject *module, const char *name, PyObject *value) {
+    int status = value ? PyModule_AddObjectRef(module, name, value) : -1;
+    Py_XDECREF(value);
+    return status;
+}
+
+static PyObject *text_row(const struct texts *row) {
+    Py_ssize_t width = 0;
+    while (row->columns[width]) width++;
+    PyObject *tuple = PyTuple_New(width);
+    for (Py_ssize_t i = 0; tuple && i < width; i++) {
+        PyObject *text = PyUnicode_FromString(row->columns[i]);
+        if (text) PyTuple_SET_ITEM(tuple, i, text);
+        else Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* A list of tuples of texts. */
+static PyObject *texts_table(const struct texts *rows, size_t count) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < count; i++)
+        if (bind_append(list, text_row(&rows[i])) < 0) Py_CLEAR(list);
+    return list;
+}
+
+static const struct texts units[] = {
+#define UNIT(id, name, least, most, doc) {{#name, doc}},
+#include "tables/units.def"
+};
+static const struct texts counters[] = {
+#define COUNTER(name, unit, doc) {{#name, unit, doc}},
+#include "tables/counters.def"
+};
+static const struct texts pc_counters[] = {
+#define PC_COUNTER(name, unit, doc) {{#name, unit, doc}},
+#include "tables/pc_counters.def"
+};
+static const struct texts limits[] = {
+#define LIMIT(key, name, blocks, doc) {{#key, name, doc}},
+#include "tables/limits.def"
+};
+static const struct texts waits[] = {
+#define WAIT(id, counter, words, doc) {{#id, #counter, words}},
+#include "tables/waits.def"
+};
+static const struct texts trace[] = {
+#define TRACE(id, name, doc) {{#name, doc}},
+#include "tables/trace.def"
+};
+static const struct texts samples[] = {
+#define TRACED(counter, unit) {{#counter, unit, "increase of the counter over the interval"}},
+#define STATE(name, unit, doc)
+#include "tables/trace.def"
+#define WAIT(id, counter, words, doc)                                                              \
+    {{#counter, "clk", "increase of the counter over the interval"}},
+#include "tables/waits.def"
+#define STATE(name, unit, doc) {{#name, unit, doc}},
+#include "tables/trace.def"
+};
+static const struct texts errors[] = {
+#define ERROR(id, exception, text) {{#id, #exception, text}},
+#include "tables/errors.def"
+};
+static const struct texts findings[] = {
+#define FINDING(id, name, severity, doc, remedy) {{name, severity, doc, remedy}},
+#include "tables/findings.def"
+};
+static const struct texts policies[] = {
+#define POLICY(kind, name, doc) {{#kind, #name, doc}},
+#include "tables/policies.def"
+};
+static const struct texts policy_kinds[] = {
+#define POLICY(kind, name, doc)
+#define POLICY_KIND(kind, option, doc) {{#kind, option, doc}},
+#include "tables/policies.def"
+};
+
+/* A type in the words of NumPy. */
+#define NUMPY_TYPE(type)                                                                           \
+    _Generic((type)0, uint8_t : "u1", uint16_t : "u2", uint32_t : "u4", int32_t : "i4")
+
+static const struct texts insn_fields[] = {
+#define FIELD_insn(type, name, doc) {{#name, NUMPY_TYPE(type)}},
+#include "tables/encoding.def"
+};
+static const struct texts uniform_fields[] = {
+#define FIELD_uniform(type, name, doc) {{#name, NUMPY_TYPE(type)}},
+#include "tables/encoding.def"
+};
+
+static const struct trait_row {
+    uint32_t trait;
+    const char *name, *doc;
+} traits[] = {
+#define TRAIT(id, name, doc) {id, name, doc},
+#include "tables/traits.def"
+};
+
+/* The names of the traits of an operation. */
+static PyObject *traits_of(uint32_t set) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < COUNT(traits); i++)
+        if ((set & traits[i].trait) && bind_append(list, PyUnicode_FromString(traits[i].name)) < 0)
+            Py_CLEAR(list);
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static PyObject *traits_table(void) {
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict && i < COUNT(traits); i++)
+        if (bind_set(dict, traits[i].name, PyUnicode_FromString(traits[i].doc)) < 0) Py_CLEAR(dict);
+    return dict;
+}
+
 struct op_row {
     const char *name, *cls;
     uint32_t traits;
@@ -18,39 +143,17 @@ static const struct op_row op_rows[] = {
 #define OP(id, name, cls, traits, operands) {name, #cls, traits, operands},
 #include "tables/ops.def"
 };
-
-static int add_steal(PyObject *module, const char *name, PyObject *value) {
-    int status = value ? PyModule_AddObjectRef(module, name, value) : -1;
-    Py_XDECREF(value);
-    return status;
-}
-
-/* The names of the traits of an operation. */
-static PyObject *traits_of(uint32_t traits) {
-    PyObject *list = PyList_New(0);
-#define TRAIT(id, name, doc)                                                                       \
-    if (list && (traits & id) && bind_append(list, PyUnicode_FromString(name)) < 0) Py_CLEAR(list);
-#include "tables/traits.def"
-    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
-    Py_XDECREF(list);
-    return tuple;
-}
-
-static PyObject *traits_table(void) {
-    PyObject *dict = PyDict_New();
-#define TRAIT(id, name, doc)                                                                       \
-    if (dict && bind_set(dict, name, PyUnicode_FromString(doc)) < 0) Py_CLEAR(dict);
-#include "tables/traits.def"
-    return dict;
-}
-
-static PyObject *units_table(void) {
-    PyObject *list = PyList_New(0);
-#define UNIT(id, name, least, most, doc)                                                           \
-    if (list && bind_append(list, Py_BuildValue("(ss)", #name, doc)) < 0) Py_CLEAR(list);
-#include "tables/units.def"
-    return list;
-}
+static const struct op_row sass_rows[] = {
+#define SASS(id, cls, traits, operands) {#id, #cls, traits, operands},
+#include "tables/sass.def"
+};
+static const struct modifier_row {
+    const char *op, *name;
+    int64_t bits;
+} modifiers[] = {
+#define MODIFIER(id, name, bits) {#id, name, (int64_t)(bits)},
+#include "tables/sass.def"
+};
 
 static PyObject *ops_table(void) {
     PyObject *dict = PyDict_New();
@@ -66,134 +169,57 @@ static PyObject *ops_table(void) {
 /* Of each operation of compiled code its number, traits, class, operands and modifiers. */
 static PyObject *sass_table(void) {
     PyObject *dict = PyDict_New();
-#define SASS(id, cls, traits, operands)                                                            \
-    if (dict && bind_set(dict, #id,                                                                \
-                         Py_BuildValue("(iNssN)", (int)(OP_COUNT + SASS_##id), traits_of(traits),  \
-                                       #cls, operands, PyDict_New())) < 0)                         \
-        Py_CLEAR(dict);
-#define MODIFIER(id, name, bits)                                                                   \
-    if (dict && bind_set(PyTuple_GET_ITEM(PyDict_GetItemString(dict, #id), 4), name,               \
-                         PyLong_FromLong((long)(bits))) < 0)                                       \
-        Py_CLEAR(dict);
-#include "tables/sass.def"
+    for (int i = 0; dict && i < (int)COUNT(sass_rows); i++) {
+        const struct op_row *row = &sass_rows[i];
+        PyObject *item = Py_BuildValue("(iNssN)", (int)OP_COUNT + i, traits_of(row->traits),
+                                       row->cls, row->operands, PyDict_New());
+        if (bind_set(dict, row->name, item) < 0) Py_CLEAR(dict);
+    }
+    for (size_t i = 0; dict && i < COUNT(modifiers); i++) {
+        PyObject *own = PyTuple_GET_ITEM(PyDict_GetItemString(dict, modifiers[i].op), 4);
+        if (bind_set(own, modifiers[i].name, PyLong_FromLongLong(modifiers[i].bits)) < 0)
+            Py_CLEAR(dict);
+    }
     return dict;
 }
+
+static const struct texts classes[] = {
+#define CLASS(id, name, doc) {{#name, doc}},
+#include "tables/classes.def"
+};
 
 static PyObject *classes_table(void) {
     PyObject *dict = PyDict_New();
-#define CLASS(id, name, doc)                                                                       \
-    if (dict && bind_set(dict, #name, Py_BuildValue("(is)", (int)CLASS_##id, doc)) < 0)            \
-        Py_CLEAR(dict);
-#include "tables/classes.def"
+    for (int i = 0; dict && i < (int)COUNT(classes); i++) {
+        const char *const *row = classes[i].columns;
+        if (bind_set(dict, row[0], Py_BuildValue("(is)", i, row[1])) < 0) Py_CLEAR(dict);
+    }
     return dict;
 }
 
+static const struct config_row {
+    const char *name, *unit;
+    uint32_t min, max;
+    const char *doc;
+} config_rows[] = {
+#define PARAM(name, unit, min, max, doc) {#name, unit, min, max, doc},
+#include "tables/config.def"
+#define CLASS(id, name, doc) {"unit_" #name, "unit", 0, UNIT_KINDS - 1, "the units of: " doc},
+#include "tables/classes.def"
+#define CLASS(id, name, doc) {"lat_" #name, "clk", 1, 60000, "latency: " doc},
+#include "tables/classes.def"
+#define CLASS(id, name, doc) {"issue_" #name, "clk", 1, 60000, "issue interval: " doc},
+#include "tables/classes.def"
+};
+
 static PyObject *config_table(void) {
     PyObject *list = PyList_New(0);
-#define ROW(name, unit, min, max, doc)                                                             \
-    if (list && bind_append(list, Py_BuildValue("(sskks)", name, unit, (unsigned long)min,         \
-                                                (unsigned long)max, doc)) < 0)                     \
-        Py_CLEAR(list);
-#define PARAM(name, unit, min, max, doc) ROW(#name, unit, min, max, doc)
-#include "tables/config.def"
-#define CLASS(id, name, doc) ROW("unit_" #name, "unit", 0, UNIT_KINDS - 1, "the units of: " doc)
-#include "tables/classes.def"
-#define CLASS(id, name, doc) ROW("lat_" #name, "clk", 1, 60000, "latency: " doc)
-#include "tables/classes.def"
-#define CLASS(id, name, doc) ROW("issue_" #name, "clk", 1, 60000, "issue interval: " doc)
-#include "tables/classes.def"
-#undef ROW
-    return list;
-}
-
-static PyObject *counters_table(void) {
-    PyObject *list = PyList_New(0);
-#define COUNTER(name, unit, doc)                                                                   \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #name, unit, doc)) < 0) Py_CLEAR(list);
-#include "tables/counters.def"
-    return list;
-}
-
-static PyObject *pc_counters_table(void) {
-    PyObject *list = PyList_New(0);
-#define PC_COUNTER(name, unit, doc)                                                                \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #name, unit, doc)) < 0) Py_CLEAR(list);
-#include "tables/pc_counters.def"
-    return list;
-}
-
-static PyObject *limits_table(void) {
-    PyObject *list = PyList_New(0);
-#define LIMIT(key, name, blocks, doc)                                                              \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #key, name, doc)) < 0) Py_CLEAR(list);
-#include "tables/limits.def"
-    return list;
-}
-
-static PyObject *waits_table(void) {
-    PyObject *list = PyList_New(0);
-#define WAIT(id, counter, words, doc)                                                              \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #id, #counter, words)) < 0) Py_CLEAR(list);
-#include "tables/waits.def"
-    return list;
-}
-
-static PyObject *trace_table(void) {
-    PyObject *list = PyList_New(0);
-#define TRACE(id, name, doc)                                                                       \
-    if (list && bind_append(list, Py_BuildValue("(ss)", #name, doc)) < 0) Py_CLEAR(list);
-#include "tables/trace.def"
-    return list;
-}
-
-static PyObject *samples_table(void) {
-    PyObject *list = PyList_New(0);
-#define ROW(name, unit, doc)                                                                       \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #name, unit, doc)) < 0) Py_CLEAR(list);
-#define TRACED(counter, unit) ROW(counter, unit, "increase of the counter over the interval")
-#define STATE(name, unit, doc)
-#include "tables/trace.def"
-#define WAIT(id, counter, words, doc)                                                              \
-    ROW(counter, "clk", "increase of the counter over the interval")
-#include "tables/waits.def"
-#define STATE(name, unit, doc) ROW(name, unit, doc)
-#include "tables/trace.def"
-#undef ROW
-    return list;
-}
-
-static PyObject *errors_table(void) {
-    PyObject *list = PyList_New(0);
-#define ERROR(id, exception, text)                                                                 \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #id, #exception, text)) < 0)              \
-        Py_CLEAR(list);
-#include "tables/errors.def"
-    return list;
-}
-
-static PyObject *findings_table(void) {
-    PyObject *list = PyList_New(0);
-#define FINDING(id, name, severity, doc, remedy)                                                   \
-    if (list && bind_append(list, Py_BuildValue("(ssss)", name, severity, doc, remedy)) < 0)       \
-        Py_CLEAR(list);
-#include "tables/findings.def"
-    return list;
-}
-
-static PyObject *policies_table(void) {
-    PyObject *list = PyList_New(0);
-#define POLICY(kind, name, doc)                                                                    \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #kind, #name, doc)) < 0) Py_CLEAR(list);
-#include "tables/policies.def"
-    return list;
-}
-
-static PyObject *policy_kinds_table(void) {
-    PyObject *list = PyList_New(0);
-#define POLICY(kind, name, doc)
-#define POLICY_KIND(kind, option, doc)                                                             \
-    if (list && bind_append(list, Py_BuildValue("(sss)", #kind, option, doc)) < 0) Py_CLEAR(list);
-#include "tables/policies.def"
+    for (size_t i = 0; list && i < COUNT(config_rows); i++) {
+        const struct config_row *row = &config_rows[i];
+        PyObject *item =
+            Py_BuildValue("(ssIIs)", row->name, row->unit, row->min, row->max, row->doc);
+        if (bind_append(list, item) < 0) Py_CLEAR(list);
+    }
     return list;
 }
 
@@ -278,28 +304,6 @@ static const struct named_number votes[] = {
 #include "tables/encoding.def"
     {NULL, 0}};
 
-/* A type in the words of NumPy. */
-#define NUMPY_TYPE(type)                                                                           \
-    _Generic((type)0, uint8_t : "u1", uint16_t : "u2", uint32_t : "u4", int32_t : "i4")
-
-static PyObject *insn_fields(void) {
-    PyObject *list = PyList_New(0);
-#define FIELD_insn(type, name, doc)                                                                \
-    if (list && bind_append(list, Py_BuildValue("(ss)", #name, NUMPY_TYPE(type))) < 0)             \
-        Py_CLEAR(list);
-#include "tables/encoding.def"
-    return list;
-}
-
-static PyObject *uniform_fields(void) {
-    PyObject *list = PyList_New(0);
-#define FIELD_uniform(type, name, doc)                                                             \
-    if (list && bind_append(list, Py_BuildValue("(ss)", #name, NUMPY_TYPE(type))) < 0)             \
-        Py_CLEAR(list);
-#include "tables/encoding.def"
-    return list;
-}
-
 /* What built this core: for bug reports. */
 static const char build[] =
 #if defined(__clang__)
@@ -336,22 +340,22 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "SASS_ROUTINES", numbers_table(sass_routines)) < 0) return -1;
     if (add_steal(module, "SASS_REGISTERS", numbers_table(sass_registers)) < 0) return -1;
     if (add_steal(module, "TRAITS", traits_table()) < 0) return -1;
-    if (add_steal(module, "UNITS", units_table()) < 0) return -1;
+    if (add_steal(module, "UNITS", TEXTS_TABLE(units)) < 0) return -1;
     if (add_steal(module, "CLASSES", classes_table()) < 0) return -1;
     if (add_steal(module, "CONFIG", config_table()) < 0) return -1;
-    if (add_steal(module, "COUNTERS", counters_table()) < 0) return -1;
-    if (add_steal(module, "PC_COUNTERS", pc_counters_table()) < 0) return -1;
-    if (add_steal(module, "LIMITS", limits_table()) < 0) return -1;
-    if (add_steal(module, "WAITS", waits_table()) < 0) return -1;
-    if (add_steal(module, "TRACE", trace_table()) < 0) return -1;
-    if (add_steal(module, "SAMPLES", samples_table()) < 0) return -1;
-    if (add_steal(module, "ERRORS", errors_table()) < 0) return -1;
-    if (add_steal(module, "FINDINGS", findings_table()) < 0) return -1;
-    if (add_steal(module, "POLICIES", policies_table()) < 0) return -1;
-    if (add_steal(module, "POLICY_KINDS", policy_kinds_table()) < 0) return -1;
+    if (add_steal(module, "COUNTERS", TEXTS_TABLE(counters)) < 0) return -1;
+    if (add_steal(module, "PC_COUNTERS", TEXTS_TABLE(pc_counters)) < 0) return -1;
+    if (add_steal(module, "LIMITS", TEXTS_TABLE(limits)) < 0) return -1;
+    if (add_steal(module, "WAITS", TEXTS_TABLE(waits)) < 0) return -1;
+    if (add_steal(module, "TRACE", TEXTS_TABLE(trace)) < 0) return -1;
+    if (add_steal(module, "SAMPLES", TEXTS_TABLE(samples)) < 0) return -1;
+    if (add_steal(module, "ERRORS", TEXTS_TABLE(errors)) < 0) return -1;
+    if (add_steal(module, "FINDINGS", TEXTS_TABLE(findings)) < 0) return -1;
+    if (add_steal(module, "POLICIES", TEXTS_TABLE(policies)) < 0) return -1;
+    if (add_steal(module, "POLICY_KINDS", TEXTS_TABLE(policy_kinds)) < 0) return -1;
     if (add_steal(module, "MANAGEMENTS", managements_table()) < 0) return -1;
-    if (add_steal(module, "INSN", insn_fields()) < 0) return -1;
-    if (add_steal(module, "UNIFORM", uniform_fields()) < 0) return -1;
+    if (add_steal(module, "INSN", TEXTS_TABLE(insn_fields)) < 0) return -1;
+    if (add_steal(module, "UNIFORM", TEXTS_TABLE(uniform_fields)) < 0) return -1;
     if (add_steal(module, "CONSTANTS", numbers_table(constants)) < 0) return -1;
     if (add_steal(module, "FLAGS", numbers_table(flags)) < 0) return -1;
     if (add_steal(module, "ATOMS", numbers_table(atoms)) < 0) return -1;
