@@ -58,8 +58,9 @@ def kernel_of(place: str) -> Any:
         raise ValueError(f"{_innermost(error) or path}: {error}") from None
     except (Exception, SystemExit) as error:
         place = _innermost(error, folder) or _innermost(error)
-        if not place or getattr(error, "filename", None) and isinstance(error, smmux.Error):
+        if getattr(error, "filename", None) and (not place or isinstance(error, smmux.Error)):
             raise  # the file cannot be read, or the message says where
+        place = place or path  # what Python before 3.11.4 says of a file with a zero byte has none
         message = " ".join(str(error).split())
         raise ValueError(": ".join(filter(None, (place, type(error).__name__, message)))) from None
     kernels = {key: value for key, value in names.items() if isinstance(value, Kernel) and not value.device}
