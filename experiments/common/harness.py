@@ -10,6 +10,7 @@ import io
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import textwrap
@@ -331,6 +332,10 @@ def _write_csv(path: Path, records: Sequence[Record]) -> None:
         writer.writerows(records)
 
 
+UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?B|[kMG]Hz|clk|clocks|cycles|blocks|[nµm]?s)\b)")
+"""Where a number and its unit stay in one line."""
+
+
 def drawn(experiment: Experiment, records: Sequence[Record], caption: str, *formats: str) -> list[bytes]:
     """The figure with its caption, as files of the formats."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -342,7 +347,7 @@ def drawn(experiment: Experiment, records: Sequence[Record], caption: str, *form
         plots = [plot for i, plot in enumerate(experiment.plots) if experiment.drawable(records, i)]
         width, height = figure.get_size_inches()
         height *= len(plots) / len(experiment.plots)
-        lines = textwrap.wrap(caption, int(CAPTION_CHARACTERS * width))
+        lines = textwrap.wrap(UNIT.sub("\N{NO-BREAK SPACE}", caption), int(CAPTION_CHARACTERS * width))
         figure.set_size_inches(width, height + CAPTION_LINE * len(lines))
         for i, plot in enumerate(plots):
             plot(records, figure.add_subplot(len(plots), 1, i + 1))

@@ -2,7 +2,8 @@
 
     python -m tests.machine.sampled_campaign [--sample 0.02] [--gpus GTX285 GTX480-48K] [--names FFT TP ...]
 
-Benchmarks with some hundred waves of blocks, and the programs of `experiments.programs` as they are.
+The benchmarks with a hundred times their default blocks, half an hour a machine, and the programs of
+`experiments.programs` as they are.
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ from experiments import programs
 from smmux import LaunchError, Result, benchmarks
 
 SIZES: dict[str, dict[str, int]] = {
-    "MV": {"width": 64, "height": 1 << 20},
-    "FFT": {"batch": 61440},
-    "TP": {"width": 6144},
-    "CV": {"width": 768, "height": 28672},
-    "STO": {"windows": 1 << 20},
-    "MM": {"height": 4096, "inner": 32, "width": 4096},
-    "SP": {"vectors": 61440, "elements": 256, "blocks": 61440},
-    "RD": {"elements": 1 << 24, "blocks": 16384},
+    "MV": {"width": 64, "height": 6553600},
+    "FFT": {"batch": 204800},
+    "MC": {"n": 594},
+    "STO": {"windows": 13107200},
+    "SP": {"vectors": 204800, "elements": 256, "blocks": 204800},
+    "HG": {"values": 1258291200},
+    "CV": {"width": 7680, "height": 35840},
+    "MM": {"height": 5120, "inner": 32, "width": 5120},
+    "TP": {"width": 20480},
+    "RD": {"elements": 196608000, "blocks": 192000},
 }
-"""Sizes of benchmarks that have many blocks."""
+"""A hundred times the blocks of the benchmarks' default sizes; those of MV, SP, MM and RD have less to do each, so that
+the arrays of all fit into 16 GB."""
 
 
 def cases(names: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:
