@@ -96,7 +96,7 @@ def test_files_without_git_have_a_version_too(checkout: Path, tmp_path: Path):
     within = checkout / "build" / "site"  # as `.ci/site` has it
     within.mkdir(parents=True)
     run(checkout, "git", "archive", "--output", str(tmp_path / "archive.tar"), "v0.2.0")
-    shutil.unpack_archive(tmp_path / "archive.tar", within, filter="data")
+    run(within, "tar", "-xf", str(tmp_path / "archive.tar"))
     assert version_in(within) == "0.2.0"
     shutil.rmtree(checkout / ".git")
     assert version_in(checkout) == "0.0"
