@@ -7,9 +7,10 @@ there, by the cycles at which their successors were handed out. The estimate is 
 cluster stands for its part of the grid.
 
 The clusters are a systematic sample, one in each part of the grid, so that the variance is estimated from successive
-differences (Wolter, Introduction to Variance Estimation, 2nd ed., section 8.2.1, v2). What the rate still changes
-within clusters, beyond its noise, is added to the interval as a possible bias. Where the interval is wider than asked
-for, more clusters are simulated, and the whole grid where half of it would be.
+differences (Wolter, Introduction to Variance Estimation, 2nd ed., section 8.2.1, v2). To the interval is added what
+could be a bias: what the rate still changes within clusters, and what it changed in time before the first one, as far
+as either is beyond its noise. Where the interval is wider than asked for, more clusters are simulated behind a longer
+beginning, and the whole grid where half of it would be.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ Blocks = NDArray[np.uint32]
 Run = Callable[[Gpu, Blocks | None, bool], Outcome]
 """Runs some blocks of a grid on a machine, or all, and with True for their values alone."""
 
-BEGIN, END = 32, 2
-"""Waves at the ends of the grid that are simulated as they are; the last one, if it is not full, comes on top. At first
-all multiprocessors do the same at the same time: the rate is steady when they have drifted apart."""
+BEGIN, END = 4, 2
+"""Waves at the ends of the grid that are simulated as they are: BEGIN for each cluster, END and one that is not full.
+At first all multiprocessors do the same at the same time: the rate is steady when they have
+drifted apart, which takes hundreds of waves where blocks are alike."""
 MEASURED = 2
 """Waves of a cluster that are measured, behind one that is not."""
 CLUSTERS = 8
@@ -87,7 +89,7 @@ def plan(total: int, wave: int, clusters: int) -> tuple[Blocks, list[Cluster]] |
     """
     length = (1 + MEASURED) * wave
     tail = END * wave + total % wave
-    begin, end = BEGIN * wave, total - tail
+    begin, end = BEGIN * clusters * wave, total - tail
     if 2 * (begin + tail + clusters * length) > total:
         return None
     edges = [begin + round(part * (end - begin) / wave / clusters) * wave for part in range(clusters + 1)]
@@ -105,19 +107,40 @@ def estimate(starts: NDArray[np.uint64], cycles: int, clusters: Sequence[Cluster
     """How long the whole grid takes, by when the simulated blocks were handed out and how long they took."""
     at = starts.astype(np.float64)
     begins = np.array([c.place for c in clusters])
-    waves = np.array([at[begins + i * wave] for i in range(2 + MEASURED)])  # the last is what follows a cluster
     sizes = np.array([c.blocks for c in clusters], np.float64)
-    rates = (waves[-1] - waves[1]) / (MEASURED * wave)
-    total = cycles + float(np.sum(sizes * rates - (waves[-1] - waves[0])))
+    # Cycles a block, of each wave of each cluster; the last start is that of what follows the cluster.
+    steps = np.diff([at[begins + i * wave] for i in range(2 + MEASURED)], axis=0) / wave
+    rates = steps[1:].mean(axis=0)
+    total = cycles + float(np.sum(sizes * rates) - wave * np.sum(steps))
     variance = float(np.sum(np.diff(rates) ** 2)) / (2 * (len(clusters) - 1))
     unseen = 1 - (1 + MEASURED) * wave / float(sizes.mean())
     sampling = _student(len(clusters) - 1) * math.sqrt(float(np.sum(sizes**2)) * variance * max(unseen, 0.0))
     last = LAST * wave * float(np.mean(rates))
-    steps = np.diff(waves[1:], axis=0) / wave
-    change = steps[-1] - steps[0]
-    noise = float(np.var(change, ddof=1)) / len(clusters)
-    drift = math.sqrt(max(float(np.mean(change)) ** 2 - noise, 0.0)) * float(np.sum(sizes))
-    return Estimate(total, math.hypot(sampling, last) + drift)
+    bias = (_inside(steps) + _in_time(at[: clusters[0].place + 1 : wave] / wave)) * float(np.sum(sizes))
+    return Estimate(total, math.hypot(sampling, last) + bias)
+
+
+def _inside(steps: NDArray[np.float64]) -> float:
+    """How far clusters may be off for having come out of nowhere: what the rate changes from the first wave that is
+    measured to the last, or what the wave before would change if it were measured too."""
+    changes = steps[-1] - steps[1], (steps[0] - steps[1:].mean(axis=0)) / len(steps)
+    return max(_beyond(float(change.mean()), (change,)) for change in changes)
+
+
+def _in_time(starts: NDArray[np.float64]) -> float:
+    """How far clusters may be off for having come too soon. Where what is left of the start decays as 1 / time, the
+    second half of the waves before the clusters is off by as much as it differs from the quarter in front of it, and
+    the clusters, which come later, by half of that."""
+    steps = np.diff(starts)
+    half = len(steps) // 2
+    octaves = steps[half // 2 : half], steps[half:]
+    return _beyond(float(octaves[1].mean() - octaves[0].mean()), octaves) / 2
+
+
+def _beyond(mean: float, samples: Sequence[NDArray[np.float64]]) -> float:
+    """A difference of means, as far as it is beyond the noise of what was averaged."""
+    noise = sum(float(np.var(sample, ddof=1)) / len(sample) for sample in samples)
+    return math.sqrt(max(mean**2 - noise, 0.0))
 
 
 def _student(freedom: int) -> float:

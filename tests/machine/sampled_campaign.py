@@ -2,7 +2,7 @@
 
     python -m tests.machine.sampled_campaign [--sample 0.02] [--gpus GTX285 GTX480-48K] [--names FFT TP ...]
 
-The benchmarks with a hundred times their default blocks, half an hour a machine, and the programs of
+The benchmarks with 30 to 100 times their default blocks, half an hour a machine, and the programs of
 `experiments.programs` as they are.
 """
 
@@ -18,19 +18,19 @@ from experiments import programs
 from smmux import LaunchError, Result, benchmarks
 
 SIZES: dict[str, dict[str, int]] = {
-    "MV": {"width": 64, "height": 6553600},
-    "FFT": {"batch": 204800},
-    "MC": {"n": 594},
-    "STO": {"windows": 13107200},
-    "SP": {"vectors": 204800, "elements": 256, "blocks": 204800},
-    "HG": {"values": 1258291200},
+    "TP": {"width": 19968},
     "CV": {"width": 7680, "height": 35840},
     "MM": {"height": 5120, "inner": 32, "width": 5120},
-    "TP": {"width": 20480},
-    "RD": {"elements": 196608000, "blocks": 192000},
+    "MV": {"width": 64, "height": 2097120},
+    "SP": {"vectors": 65535, "elements": 256, "blocks": 65535},
+    "RD": {"elements": 67107840, "blocks": 65535},
+    "FFT": {"batch": 65535},
+    "STO": {"windows": 8388480},
+    "HG": {"values": 536862720},
+    "MC": {"n": 256},
 }
-"""A hundred times the blocks of the benchmarks' default sizes; those of MV, SP, MM and RD have less to do each, so that
-the arrays of all fit into 16 GB."""
+"""A hundred times the blocks of the default sizes, or as many as these cards have memory or room in a row of blocks for
+(MC: the largest power of two with fewer). Those of MV, SP, MM and RD have less to do each."""
 
 
 def cases(names: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:

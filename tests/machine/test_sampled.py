@@ -18,7 +18,7 @@ from smmux.running import sampling
 @pytest.mark.parametrize("wave", [1, 30, 120])
 @pytest.mark.parametrize("clusters", [8, 24])
 def test_a_plan_has_each_block_once_and_stands_for_all(wave: int, clusters: int) -> None:
-    for total in (2 * (34 + 3 * clusters) * wave + 2 * (wave - 1), 1000 * wave + wave // 2, 2000 * wave):
+    for total in (2 * (2 + 7 * clusters) * wave + 2 * (wave - 1), 1000 * wave + wave // 2, 2000 * wave):
         chosen = sampling.plan(total, wave, clusters)
         assert chosen
         blocks, places = chosen
@@ -70,6 +70,31 @@ def test_a_queue_s_time_lies_in_the_interval(kind: str) -> None:
         errors.append(found.half / true)
     assert inside >= 18  # 95 of 100 for most kinds
     assert np.mean(errors) < 0.12
+
+
+@pytest.mark.parametrize("kind", ["start", "jumps"])
+def test_what_a_sample_changes_lies_in_the_interval(kind: str) -> None:
+    """Blocks that take longer soon after the start of a run, whichever they are; or behind a jump, and less after it,
+    as where they first wait for new rows of memory and then find them open."""
+    total, wave, clusters, inside = 60_000, 40, 16, 0
+    chosen = sampling.plan(total, wave, clusters)
+    assert chosen
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        ends = []
+        for blocks in (np.arange(total), chosen[0]):
+            times = rng.normal(5000, 50, len(blocks))
+            if kind == "start":
+                times *= 1 + 2 / (1 + np.arange(len(blocks)) / wave)
+            else:
+                since = np.arange(len(blocks)) - np.maximum.accumulate(
+                    np.where(np.diff(blocks.astype(np.int64), prepend=-1) > 1, np.arange(len(blocks)), -2 * wave)
+                )
+                times *= np.select([since < wave, since < 2 * wave], [1.05, 0.97], 1.0)
+            ends.append(served(times, wave))
+        found = sampling.estimate(ends[1][0], round(ends[1][1]), chosen[1], wave)
+        inside += abs(found.cycles - ends[0][1]) <= found.half
+    assert inside >= 18
 
 
 def test_quantiles_of_student_are_scipy_s() -> None:
