@@ -332,7 +332,7 @@ def _write_csv(path: Path, records: Sequence[Record]) -> None:
         writer.writerows(records)
 
 
-UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?B|[kMG]Hz|clk|clocks|cycles|blocks|[nµm]?s)\b)")
+UNIT = re.compile(r"(?<=\d) (?=%|(?:[kMGT]?B|[kMG]Hz|clk|clocks|cycles|blocks|[nµm]?s)\b)")
 """Where a number and its unit stay in one line."""
 
 
