@@ -2,8 +2,8 @@
 
 >>> import smmux
 >>> from smmux import benchmarks
->>> fft, problem = benchmarks.get("FFT"), benchmarks.get("FFT").problem("tiny")
->>> advice = smmux.advise(fft.kernel(), problem.grid, problem.block, problem.arguments(), gpu="GTX285")
+>>> mv, problem = benchmarks.get("MV"), benchmarks.get("MV").problem("tiny")
+>>> advice = smmux.advise(mv.kernel(), problem.grid, problem.block, problem.arguments(), gpu="GTX285")
 >>> advice.occupancy.limiter, [scheme.name for scheme in advice.schemes][:3]
 ('shared memory', ['VTB', 'VTB, N = 3', 'VTB, N = 4'])
 

@@ -70,6 +70,7 @@ def test_no_false_alarm(name: str, gpu: str) -> None:
         assert following(kernel, problem, run, each).cycles < run.cycles
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "gpu", "size", "kind", "array", "gain"),
     [

@@ -32,6 +32,7 @@ def test_outputs_under_the_simulator(name: str, build: str) -> None:
     problem.check(tuple(simulator.shared().launch(text, place, problem.grid, problem.block, arguments)))
 
 
+@pytest.mark.long
 def test_types_for_a_card(tmp_path: Path) -> None:
     for name, build in BUILDS:
         (tmp_path / f"{name}_{build}.py").write_text(for_numba(name, build))

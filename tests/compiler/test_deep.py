@@ -38,6 +38,7 @@ def test_it_compiles(name: str) -> None:
     assert isinstance(kernel.portability(out, np.arange(8, dtype=np.int32)), list)
 
 
+@pytest.mark.long
 def test_passes_take_it() -> None:
     total = " + ".join(f"s[{i % 8}]" for i in range(N))
     body = f"s = cuda.shared.array(8, np.int32)\ns[cuda.threadIdx.x] = a[0]\ncuda.syncthreads()\nout[0] = {total}"

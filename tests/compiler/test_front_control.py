@@ -205,6 +205,7 @@ def test_constant_while_unrolls():
     np.testing.assert_array_equal(outputs(kernel, A), A + 15)
 
 
+@pytest.mark.long
 def test_long_constant_loops_stay_loops():
     @cuda.jit
     def kernel(out, a):

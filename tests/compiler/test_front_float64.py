@@ -181,6 +181,7 @@ def assert_alike(got, expected):
     np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(expected[number]))
 
 
+@pytest.mark.long
 def test_float32_functions_that_are_computed_in_float64():
     x = np.concatenate([uniform(-5, 35), spread(-10, 1)]).astype(np.float32)
     for name in ("gamma", "lgamma", "cbrt"):

@@ -119,6 +119,7 @@ def test_parts_of_local_and_real_arrays() -> None:
         run("a.imag[i] = 1", a)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.complex64, 2e-6), (np.complex128, 1e-14)])
 def test_powers_of_complex_numbers(dtype: type, tolerance: float) -> None:
     rng = np.random.default_rng(1)

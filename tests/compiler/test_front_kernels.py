@@ -195,6 +195,7 @@ def test_three_thousand_operations_in_under_a_second():
     assert fast_enough(lambda: seconds(lambda: frontend.lower(kernel.definition, signature, Options())) < 1)
 
 
+@pytest.mark.long
 def test_time_grows_with_length():
     out, a = np.zeros(64, np.float32), np.zeros(128, np.float32)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from smmux import benchmarks, cuda
 from smmux.kernel import from_source
@@ -49,6 +50,7 @@ def kernel(a, o, n, k, trips):
     assert result["divergent_branches"] > 0
 
 
+@pytest.mark.long
 def test_the_guard_of_virtual_blocks_leaves_the_tests_of_indices_predicated() -> None:
     """MC's CO-VTB for an odd number of blocks, the last of which the grid lacks, branches as that for an even one."""
     benchmark = benchmarks.get("MC")

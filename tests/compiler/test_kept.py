@@ -269,6 +269,7 @@ print(result.cycles, a.sum(), "smmux.compiler.driver.pipeline" in sys.modules)
 """
 
 
+@pytest.mark.long
 def test_processes_share_programs_and_the_second_loads_no_compiler(cache: Path, tmp_path: Path) -> None:
     (tmp_path / "kernels_of_a_test.py").write_text(KERNEL)
     newest = max(changed for _, _, changed in kept._files(kept.PACKAGE))

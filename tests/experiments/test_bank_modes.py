@@ -72,6 +72,7 @@ def test_pictures_and_tables(records: list[Record]) -> None:
     assert bank_modes.summary(records)["passes"] == {"v1": 22.125, "v2": 42.125, "v3": 22.125}
 
 
+@pytest.mark.long
 def test_ratios_do_not_depend_on_the_size() -> None:
     """From 2^18 points on by less than the 5 % from which one thing counts as more than another; 2^24 is simulated."""
     assert SIZES[-1] == 1 << 24

@@ -88,6 +88,7 @@ def test_other_bits_on_two_threads_are_an_error(monkeypatch: pytest.MonkeyPatch)
         speed.run()
 
 
+@pytest.mark.long
 def test_measures_in_a_process_of_its_own() -> None:
     found = [speed.measure("CV", threads, "tiny") for threads in (1, 2)]
     found.append(speed.measure("CV", 1, "tiny", "GTX480-16K"))

@@ -121,6 +121,7 @@ def assemble(
     return a, steps
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(programs(), st.sampled_from((32, 64, 96, 75)), st.sampled_from(("races", "races-strict")), st.integers(0, 1))
 def test_findings_are_the_definitions(program: Any, threads: int, check: str, gpu: int) -> None:

@@ -152,6 +152,7 @@ def test_bounds(name: str, vector: Vector) -> None:
     assert (ideal == 0) == (mask == 0 and not empty)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(["2.x", "3.x, 4-byte", "3.x, 8-byte"]), vectors(16384))
 def test_more_banks_never_more_passes(name: str, vector: Vector) -> None:

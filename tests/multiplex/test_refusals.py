@@ -120,6 +120,7 @@ def test_blocks_that_all_wait_for_each_other(form: str) -> None:
     assert len(multiplex.regions(plain)) == 1
 
 
+@pytest.mark.long
 def test_long_sums_are_written_out() -> None:
     total = " + ".join(f"tile[{i % 8}]" for i in range(1500))
     plain = kernel(f"""

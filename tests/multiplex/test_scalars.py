@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, needed_after
@@ -45,6 +46,7 @@ def test_what_is_not_assigned_keeps_its_value(body: str, p: int) -> None:
         assert result[0]
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(blocks(statements(2, False)), st.integers(0, 3))
 def test_what_is_not_fed_does_not_depend(body: str, p: int) -> None:

@@ -69,6 +69,7 @@ def body_of(source: str) -> list[str]:
     return [line[4:] for line in lines if line.strip()]
 
 
+@pytest.mark.long
 def test_shared_memory_is_that_of_one_block() -> None:
     for name in ("MV", "SP", "TP"):
         benchmark = benchmarks.get(name)

@@ -284,6 +284,7 @@ def observed(text: str, p: int) -> tuple[list[int], list[int], object]:
         return written, elements, NameError
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(blocks(statements(2, False)), st.integers(0, 3))
 def test_programs_do_the_same(body: str, p: int) -> None:

@@ -415,6 +415,7 @@ def test_blocks_that_find_no_room_are_simulated_once(monkeypatch: pytest.MonkeyP
         assert (result.cycles, result.counters) == (own.cycles, own.counters)
 
 
+@pytest.mark.long
 def test_the_best_is_checked(monkeypatch: pytest.MonkeyPatch, fft: Advice) -> None:
     """A form that would win but for what its check finds is not the best; what cannot be the best is not checked."""
     best = fft.best

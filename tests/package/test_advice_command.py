@@ -67,6 +67,7 @@ def test_options_without_meaning_are_refused_by_name(options, message) -> None:
         smmux.advise(scale, 2, THREADS, (np.zeros(128, np.float32),), "GTX285", **options)
 
 
+@pytest.mark.long
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, best = tmp_path / "kernels.py", tmp_path / "best.py"
     file.write_text(KERNELS)

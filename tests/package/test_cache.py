@@ -64,6 +64,7 @@ def in_a_process(*arguments: str, **more: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, env=environment(**more), capture_output=True, text=True, check=True)
 
 
+@pytest.mark.long
 def test_a_record_is_computed_once_and_read_afterwards_with_the_same_types(tmp_path: Path) -> None:
     with Cache(tmp_path / "new" / "c.sqlite") as cache:
         first = sweep(twice, product(n=range(5)), cache=cache)
@@ -155,12 +156,14 @@ def test_files_of_others_are_refused_and_left_as_they_are(tmp_path: Path) -> Non
         assert (tmp_path / name).read_bytes() == before
 
 
+@pytest.mark.long
 def test_threads_share_a_cache(tmp_path: Path) -> None:
     with Cache(tmp_path / "c.sqlite") as cache, ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: sweep(twice, product(n=range(20)), jobs=2, cache=cache), range(4)))
     assert all(records == made[0] for records in made)
 
 
+@pytest.mark.long
 def test_processes_give_the_records_of_threads(tmp_path: Path) -> None:
     points = product(n=(32, 64), gpu=("GTX285", "GTX480-16K"))
     expected = sweep(simulated, points)
@@ -189,6 +192,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 def test_a_dask_cluster_gives_the_records_of_threads(tmp_path: Path) -> None:
     (tmp_path / "cluster.py").write_text(CLUSTER)
     assert in_a_process(str(tmp_path / "cluster.py")).stdout.strip() == "True"

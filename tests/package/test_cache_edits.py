@@ -92,6 +92,7 @@ def test_end_to_end_what_a_module_is_edited_to_counts_at_once(tmp_path: Path) ->
     assert script(tmp_path, "threads", "5") == "[5, 6, 7] 3 0"
 
 
+@pytest.mark.long
 def test_end_to_end_processes_that_are_not_what_the_key_says_leave_no_record(tmp_path: Path) -> None:
     assert script(tmp_path, "processes", text=H) == "[1, 2, 3] 0 3"
     assert script(tmp_path, "threads") == "[1, 2, 3] 3 0"
@@ -113,6 +114,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_end_to_end_a_module_that_only_a_point_loads_counts_too(executor: str, tmp_path: Path) -> None:
     (tmp_path / "late.py").write_text("def f(n):\n    return n + 1\n")

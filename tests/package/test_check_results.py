@@ -134,6 +134,7 @@ def test_results_of_checked_runs_survive_pickling(racy: smmux.Result) -> None:
     assert again.lost == racy.findings.lost
 
 
+@pytest.mark.long
 def test_command_line(tmp_path: Path) -> None:
     source = "from smmux import cuda, int32\n" + "@cuda.jit" + FIRST_EXAMPLE
     statuses = []

@@ -168,6 +168,7 @@ def test_each_sm_has_an_object_of_its_own_which_is_told_what_waits_and_what_is_f
     assert max(end for allocation, end in ends if not allocation) <= 16384 - 4 * WORDS
 
 
+@pytest.mark.long
 def test_calls_come_from_several_host_threads():
     """With many SMs and two threads both have work; on one processor, or where the other is late, one may do it all."""
     threads = set().union(*(manager.threads for manager in recorded(host_threads=2, blocks=400)))

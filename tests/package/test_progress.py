@@ -89,6 +89,7 @@ def test_a_kernel_that_computes_is_not():
         computing.simulate(1, 32, (a, 700_000))
 
 
+@pytest.mark.long
 def test_a_kernel_on_a_slow_host_is_not():
     """Its warps stand where they were for seconds, but for few cycles."""
     small = gpus.get("GTX285").replace(sm_count=1)

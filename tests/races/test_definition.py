@@ -102,6 +102,7 @@ def distinct(taken: list[Step], blocks: int, threads: int, byte: int, pairs: Any
     return len(set(values)) == len(values)
 
 
+@pytest.mark.long
 @settings(max_examples=120)
 @given(
     st.lists(patterns(), min_size=2, max_size=7),

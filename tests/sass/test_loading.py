@@ -221,6 +221,7 @@ extern "C" __global__ void total(const int *x, int *out, int n)
 """
 
 
+@pytest.mark.long
 def test_the_headers_of_the_core_libraries_are_found() -> None:
     needed("nvcc", "nvdisasm")
     x, out = np.arange(1000, dtype=np.int32), np.zeros(1, np.int32)
@@ -228,6 +229,7 @@ def test_the_headers_of_the_core_libraries_are_found() -> None:
     assert out[0] == x.sum()
 
 
+@pytest.mark.long
 def test_what_was_compiled_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nor disassembled: the second time no tool runs; a change of an included file brings the compiler back."""
     needed("nvcc", "nvdisasm")

@@ -83,6 +83,7 @@ def check_refusal(program: Program, kernel: CompiledKernel, option: str, error: 
             assert program.source in Path(place.file).read_text().splitlines()[place.line - 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("program", "arch", "option"), combinations())
 def test_the_results_are_those_of_the_definition(program: Program, arch: int, option: str) -> None:
     if program.refused:

@@ -226,6 +226,7 @@ def test_texts_have_their_lines() -> None:
     assert "*p = threadIdx.x;" in result._repr_html_()
 
 
+@pytest.mark.long
 def test_a_sweep_knows_that_a_file_has_changed(tmp_path: Path) -> None:
     needed("nvcc", "nvdisasm")
     place, header = tmp_path / "fill.cu", tmp_path / "value.h"

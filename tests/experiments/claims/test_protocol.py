@@ -22,6 +22,7 @@ def verdicts() -> dict[str, Verdict]:
     return {claim: judge(claim, []) for claim in CLAIMS}
 
 
+@pytest.mark.long
 def test_claims_about_management_hold() -> None:
     found = verdicts()
     assert {claim: v.reproduced for claim, v in found.items()} == dict.fromkeys(CLAIMS, True)

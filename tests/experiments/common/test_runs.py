@@ -28,6 +28,7 @@ def test_a_kernel_has_the_registers_it_needs_unless_they_are_budgeted() -> None:
     assert budgeted["local_bytes"] > 0 == free["local_bytes"]
 
 
+@pytest.mark.long
 def test_a_block_has_room_for_the_registers_that_it_gets() -> None:
     """CV needs 62 for three blocks in one, 384 threads: more than the 16384 of a GTX285 give each of them."""
     found = runs.simulate(

@@ -17,6 +17,7 @@ def test_rates_ratios_and_means() -> None:
     assert "1.600" in throughput.table(made, "height")
 
 
+@pytest.mark.long
 def test_rate_counts_the_problems_operations() -> None:
     """A run of a few transforms: 51200 operations each, as the field counts them."""
     made = throughput.run("FFT", {4: {"batch": 4}}, lambda batch: fig13.FLOPS * batch, 1, "test")
