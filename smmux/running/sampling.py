@@ -122,19 +122,20 @@ def estimate(starts: NDArray[np.uint64], cycles: int, clusters: Sequence[Cluster
 
 def _inside(steps: NDArray[np.float64]) -> float:
     """How far clusters may be off for having come out of nowhere: what the rate changes from the first wave that is
-    measured to the last, or what the wave before would change if it were measured too."""
-    changes = steps[-1] - steps[1], (steps[0] - steps[1:].mean(axis=0)) / len(steps)
+    measured to the last; or, where what a jump changes halves with each wave, what is left of it in those, by how much
+    the wave in front of them differs."""
+    left = float(np.mean(0.5 ** np.arange(1, len(steps))))
+    changes = steps[-1] - steps[1], (steps[0] - steps[1:].mean(axis=0)) * left / (1 - left)
     return max(_beyond(float(change.mean()), (change,)) for change in changes)
 
 
 def _in_time(starts: NDArray[np.float64]) -> float:
-    """How far clusters may be off for having come too soon. Where what is left of the start decays as 1 / time, the
-    second half of the waves before the clusters is off by as much as it differs from the quarter in front of it, and
-    the clusters, which come later, by half of that."""
+    """How far clusters may be off for having come too soon: where what is left of the start decays as 1 / time, the
+    second half of the waves before the clusters is off by as much as it differs from the quarter in front of it."""
     steps = np.diff(starts)
     half = len(steps) // 2
     octaves = steps[half // 2 : half], steps[half:]
-    return _beyond(float(octaves[1].mean() - octaves[0].mean()), octaves) / 2
+    return _beyond(float(octaves[1].mean() - octaves[0].mean()), octaves)
 
 
 def _beyond(mean: float, samples: Sequence[NDArray[np.float64]]) -> float:
