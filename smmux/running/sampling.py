@@ -37,8 +37,8 @@ Run = Callable[[Gpu, Blocks | None, bool], Outcome]
 
 BEGIN, END = 4, 2
 """Waves at the ends of the grid that are simulated as they are: BEGIN for each cluster, END and one that is not full.
-At first all multiprocessors do the same at the same time: the rate is steady when they have
-drifted apart, which takes hundreds of waves where blocks are alike."""
+At first all multiprocessors do the same at the same time: the rate is steady when they have drifted apart, which takes
+hundreds of waves where blocks are alike."""
 MEASURED = 2
 """Waves of a cluster that are measured, behind one that is not."""
 CLUSTERS = 8
