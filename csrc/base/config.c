@@ -59,6 +59,7 @@ struct cache_shape config_shape(const struct config *c, enum config_cache which)
     if (c->name##_sector) shape[SHAPE_##name].sector = c->name##_sector;                           \
     shape[SHAPE_##name].mshrs = c->name##_mshrs;
 #include "tables/caches.def"
+    shape[SHAPE_l1].shared = c->l1_shared && c->l1_bytes;
     return shape[which];
 }
 

@@ -40,6 +40,7 @@ struct cache_shape {
     uint32_t sector;            /* bytes per valid bit; at most 8 sectors in a line */
     uint32_t mshrs;             /* pending misses */
     bool hashed;                /* set index folds the upper line bits in */
+    bool shared;                /* `bytes` are shared by 512 sets of so many ways (memory/sets.h) */
 };
 
 /* The largest value of each parameter, as far as an int can say it: arrays have that length. */

@@ -17,21 +17,36 @@ const char *cache_refusal(const struct cache_shape *s) {
     if (!bits_is_power_of_two(s->sector)) return "a sector must be a power of two";
     if (s->sector > s->line) return "a sector is larger than a line";
     if (s->line / s->sector > 8) return "a line has more than 8 sectors";
+    if (s->shared && s->bytes > SETS * set) return "its lines exceed the ways of its sets";
     if (!s->ways || s->ways > MAX_WAYS) return "there must be 1 to 2**20 ways";
     if (!s->bytes || s->bytes % set) return "its bytes must be a multiple of ways * line";
     return NULL;
 }
 
+/* The bank of sets that a way belongs to. */
+static uint32_t bank_of(const struct cache *c, uint32_t index) {
+    return index / c->ways % SET_BANKS;
+}
+
 /* The way holds that line, or none, and nothing is known of it. */
 static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
+    if (c->room.most) {
+        uint32_t *held = &c->room.held[bank_of(c, index)];
+        *held -= cache_number(c, index) != CACHE_NONE;
+        *held += line != CACHE_NONE;
+    }
     c->tag[index] = ~line;
     c->lines[index] = (struct cache_line){0};
+}
+
+uint32_t cache_ways(const struct cache_shape *s) {
+    return s->shared ? SETS * s->ways : s->bytes / s->line;
 }
 
 enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t *data) {
     *c = (struct cache){0};
     assert(!cache_refusal(shape));
-    const uint32_t count = shape->bytes / shape->line;
+    const uint32_t count = cache_ways(shape);
     *c = (struct cache){
         .sets = count / shape->ways,
         .ways = shape->ways,
@@ -39,6 +54,7 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t 
         .sector_shift = bits_lowest(shape->sector),
         .hashed = shape->hashed,
         .data = data,
+        .room = {.most = shape->shared ? shape->bytes / shape->line / SET_BANKS : 0},
     };
     if (bits_is_power_of_two(c->sets)) {
         c->set_mask = c->sets - 1;
@@ -74,6 +90,7 @@ static ALWAYS_INLINE uint32_t in_sets(const struct cache *c, uint32_t n) {
  * the line number, in base `sets`, are folded into the index. */
 static ALWAYS_INLINE uint32_t first_way(const struct cache *c, uint32_t line) {
     uint32_t set;
+    if (c->room.most) return sets_of(line) * c->ways;
     if (c->set_mask || c->sets == 1) {
         set = line;
         if (c->hashed && c->set_shift)
@@ -165,10 +182,47 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
     return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & (MAX_WAYS - 1));
 }
 
+/* The way of a set whose line has not been used again, or else has been least recently; CACHE_NONE:
+ * it has no line. */
+static uint32_t oldest(struct cache *c, uint32_t first) {
+    uint32_t found = CACHE_NONE;
+    for (uint32_t way = first; way < first + c->ways; way++) {
+        const struct cache_line *l = &c->lines[way], *best = &c->lines[found];
+        if (cache_number(c, way) == CACHE_NONE) continue;
+        if (found == CACHE_NONE || l->used_again < best->used_again ||
+            (l->used_again == best->used_again && l->used < best->used))
+            found = way;
+    }
+    if (found != CACHE_NONE && c->lines[found].used_again)
+        for (uint32_t way = first; way < first + c->ways; way++) c->lines[way].used_again = false;
+    return found;
+}
+
+static bool has_empty_way(const struct cache *c, uint32_t first) {
+    uint32_t empty = 0;
+    for (uint32_t way = first; way < first + c->ways; way++) empty |= c->tag[way] == 0;
+    return empty;
+}
+
+uint32_t cache_make_room(struct cache *c, uint32_t line) {
+    if (!c->room.most) return CACHE_NONE;
+    const uint32_t first = first_way(c, line), bank = bank_of(c, first), step = SET_BANKS * c->ways;
+    if (c->room.held[bank] < c->room.most || !has_empty_way(c, first)) return CACHE_NONE;
+    uint32_t way, *next = &c->room.next[bank];
+    do {
+        way = oldest(c, *next * step + bank * c->ways);
+        *next = (*next + 1) % (c->sets / SET_BANKS);
+    } while (way == CACHE_NONE);
+    const uint32_t gone = cache_number(c, way);
+    cache_set(c, way, CACHE_NONE);
+    return gone;
+}
+
 void cache_put(struct cache *c, uint32_t index, uint32_t line) {
     assert(cache_find(c, line) == CACHE_NONE && !c->lines[index].tie);
     cache_set(c, index, line);
     cache_touch(c, index);
+    c->lines[index].used_again = false;
     check_set(c, first_way(c, line));
 }
 

@@ -12,9 +12,17 @@
 
 #include "base/config.h"
 #include "base/errors.h"
+#include "memory/sets.h"
 
 #define CACHE_NONE    UINT32_MAX
 #define CACHE_NO_MSHR 0xffffu
+
+/* How lines share room, where a set has more ways than the cache has places for lines: each bank of
+ * sets has so many. One that is full lets a line of the next set go that has any. */
+struct cache_room {
+    uint32_t most; /* 0: there is room for all ways */
+    uint32_t held[SET_BANKS], next[SET_BANKS];
+};
 
 /* The state of one line, or way, apart from its number: numbers lie side by side for the search.
  * All of an empty way is zero, so that a large cache is there as soon as the host gives zeroed
@@ -23,6 +31,7 @@ struct cache_line {
     uint64_t used;
     uint16_t tie;         /* pending miss, complemented: see cache_mshr */
     uint8_t valid, dirty; /* sector masks */
+    bool used_again;      /* since it came, or since all lines of its set had been */
 };
 
 struct cache {
@@ -35,10 +44,13 @@ struct cache {
     uint32_t set_shift;
     uint64_t set_inverse; /* 2^64 / sets, rounded up: division by multiplication */
     bool hashed;
+    struct cache_room room;
 };
 
 /* Why no cache has that shape; NULL: one has. */
 const char *cache_refusal(const struct cache_shape *shape);
+/* How many ways a cache of that shape has, in all its sets. */
+uint32_t cache_ways(const struct cache_shape *shape);
 /* An empty cache of a possible shape, whose lines hold data, at a place that is the caller's, or
  * hold none: NULL. */
 enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t *data);
@@ -58,6 +70,9 @@ void cache_prefetch(const struct cache *c, uint32_t line);
 /* The index of the way to replace for `line`: an empty one, else the least recently used that
  * no miss is pending on; CACHE_NONE when all ways are tied. */
 uint32_t cache_victim(const struct cache *c, uint32_t line);
+/* Where lines share room, and none is left for one more: let another one go. Its number, or
+ * CACHE_NONE. */
+uint32_t cache_make_room(struct cache *c, uint32_t line);
 /* Put `line`, with no sector valid, in that way and make it the most recently used. */
 void cache_put(struct cache *c, uint32_t index, uint32_t line);
 /* Drop sectors of the line if it is present, and the line with the last one that is valid. */
@@ -79,6 +94,7 @@ static inline void cache_tie(struct cache_line *l, uint32_t mshr) { l->tie = (ui
 /* Make that way the most recently used. */
 static inline void cache_touch(struct cache *c, uint32_t index) {
     c->lines[index].used = ++c->clock;
+    c->lines[index].used_again = true;
 }
 
 /* The mask of the sectors that [addr, addr + bytes) touches; the range lies in one line. */

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/clones.h"
 #include "base/hints.h"
+#include "memory/sets.h"
 
 /* The lanes of one segment, and the address bits in which they differ from one of them. */
 struct group {
@@ -205,14 +206,11 @@ uint32_t coalesce_clocks(const struct config *cfg, const uint32_t addr[32], uint
 }
 
 uint32_t coalesce_tags(const struct segment *line, uint32_t n) {
-    uint32_t count[4] = {0}, most = 0;
+    uint32_t count[SET_BANKS] = {0}, most = 0;
 
     if (n == 1) return 1;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t number = line[i].addr >> 7;
-        const uint32_t low = bits_count(number & 0x35) & 1, high = bits_count(number & 0x5a) & 1;
-
-        if (++count[2 * high + low] > most) most++;
+        if (++count[sets_bank(line[i].addr >> 7)] > most) most++;
     }
     return most;
 }

@@ -52,6 +52,7 @@ static bool uses_shared(const struct machine *m) {
 static size_t lay_out(struct sm *sm, uint8_t *arena) {
     const struct config *cfg = sm->m->cfg;
     const struct program *p = sm->m->program;
+    const struct cache_shape l1 = config_shape(cfg, SHAPE_l1);
     struct warp *end = sm->warps + cfg->max_warps_sm;
     size_t used = 0;
     for (struct warp *w = sm->warps; w < end; w++)
@@ -77,7 +78,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     for (struct warp *w = sm->warps; p->sass && w < end; w++)
         w->own = part(arena, &used, 1, sizeof *w->own);
     sm->pc_count = sm->m->per_pc ? part(arena, &used, p->count, sizeof *sm->pc_count) : NULL;
-    sm->l1_data = part(arena, &used, cfg->l1_bytes, sizeof *sm->l1_data);
+    sm->l1_data = part(arena, &used, (size_t)cache_ways(&l1) * l1.line, sizeof *sm->l1_data);
     if (uses_shared(sm->m)) sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
     return used;
 }

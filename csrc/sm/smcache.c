@@ -231,6 +231,8 @@ static uint32_t way_for(struct sm *sm, enum sm_cache_id id, uint32_t line) {
     struct sm_cache *c = &sm->caches[id];
     uint32_t index = smcache_sectored(c) ? cache_find(&c->cache, line) : CACHE_NONE;
     if (index != CACHE_NONE) return index;
+    const uint32_t gone = cache_make_room(&c->cache, line);
+    if (gone != CACHE_NONE) room_line(sm, id, gone);
     index = cache_victim(&c->cache, line);
     assert(index != CACHE_NONE); /* no miss ties a line here */
     room_line(sm, id, cache_number(&c->cache, index));

@@ -127,9 +127,10 @@ _MEMORY: dict[str, Value] = {
     "store_queue": (24, "HOPPER; EST"),  # store_bursts.csv: those 16 lines back join, those 32 back mostly do not
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
-    "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB
-    "l1_ways": (4, "EST"),
-    "l1_hashed": (1, "EST"),
+    "l1_bytes": (21_504, "HOPPER"),  # as CARVEOUTS says of 228 kB
+    "l1_ways": (4, "HOPPER"),  # l1_sets.csv
+    "l1_hashed": (0, "NA"),
+    "l1_shared": (1, "HOPPER"),  # l1_sets.csv, l1_rounds.csv
     "l1_sector": (32, "HOPPER"),
     "l1_updates": (1, "HOPPER"),
     "l1_keeps_local": (1, "HOPPER"),  # local_memory.csv, local_sectors.csv
@@ -305,8 +306,8 @@ H200: dict[str, Value] = {
 CARVEOUTS: dict[int, dict[str, Value]] = {
     size: {
         "smem_bytes": (size * 1024, "HOPPER"),
-        "l1_bytes": ((256 - size - 12) * 1024, "HOPPER; DER"),  # within 4 kB of what was seen without a miss
-        "l1_ways": (4, "EST"),
+        "l1_bytes": ((256 - size - 7) * 1024, "HOPPER"),  # l1_rounds.csv
+        "l1_ways": (4, "HOPPER"),
     }
     for size in (8, 16, 32, 64, 100, 132, 164, 196, 228)
 }
