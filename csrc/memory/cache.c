@@ -198,24 +198,24 @@ static uint32_t oldest(struct cache *c, uint32_t first) {
     return found;
 }
 
-static bool has_empty_way(const struct cache *c, uint32_t first) {
-    uint32_t empty = 0;
-    for (uint32_t way = first; way < first + c->ways; way++) empty |= c->tag[way] == 0;
-    return empty;
-}
-
 uint32_t cache_make_room(struct cache *c, uint32_t line) {
     if (!c->room.most) return CACHE_NONE;
-    const uint32_t first = first_way(c, line), bank = bank_of(c, first), step = SET_BANKS * c->ways;
-    if (c->room.held[bank] < c->room.most || !has_empty_way(c, first)) return CACHE_NONE;
-    uint32_t way, *next = &c->room.next[bank];
+    struct cache_room *room = &c->room;
+    const uint32_t bank = sets_bank(line);
+    if (room->held[bank] + room->coming[bank] < room->most || !room->held[bank]) return CACHE_NONE;
+    uint32_t way, *next = &room->next[bank];
     do {
-        way = oldest(c, *next * step + bank * c->ways);
-        *next = (*next + 1) % (c->sets / SET_BANKS);
+        way = oldest(c, (*next * SET_BANKS + bank) * c->ways);
+        *next = (*next + 1) % (SETS / SET_BANKS);
     } while (way == CACHE_NONE);
     const uint32_t gone = cache_number(c, way);
     cache_set(c, way, CACHE_NONE);
     return gone;
+}
+
+void cache_expect(struct cache *c, uint32_t line, bool coming) {
+    uint32_t *expected = &c->room.coming[sets_bank(line)];
+    *expected = coming ? *expected + 1 : *expected - 1;
 }
 
 void cache_put(struct cache *c, uint32_t index, uint32_t line) {

@@ -21,7 +21,7 @@
  * sets has so many. One that is full lets a line of the next set go that has any. */
 struct cache_room {
     uint32_t most; /* 0: there is room for all ways */
-    uint32_t held[SET_BANKS], next[SET_BANKS];
+    uint32_t held[SET_BANKS], coming[SET_BANKS], next[SET_BANKS];
 };
 
 /* The state of one line, or way, apart from its number: numbers lie side by side for the search.
@@ -70,9 +70,11 @@ void cache_prefetch(const struct cache *c, uint32_t line);
 /* The index of the way to replace for `line`: an empty one, else the least recently used that
  * no miss is pending on; CACHE_NONE when all ways are tied. */
 uint32_t cache_victim(const struct cache *c, uint32_t line);
-/* Where lines share room, and none is left for one more: let another one go. Its number, or
- * CACHE_NONE. */
+/* Where lines share room, and those that are there and that are coming leave none for this one: let
+ * another one go. Its number, or CACHE_NONE. */
 uint32_t cache_make_room(struct cache *c, uint32_t line);
+/* The line is coming, or no longer. */
+void cache_expect(struct cache *c, uint32_t line, bool coming);
 /* Put `line`, with no sector valid, in that way and make it the most recently used. */
 void cache_put(struct cache *c, uint32_t index, uint32_t line);
 /* Drop sectors of the line if it is present, and the line with the last one that is valid. */

@@ -187,11 +187,27 @@ static void read_line(struct sm_cache *c, const struct access *a, uint32_t lanes
                 cache_number(&c->cache, index) << c->cache.line_shift);
 }
 
+/* A place for a line, where lines share room. */
+static void make_room(struct sm *sm, enum sm_cache_id id, uint32_t line) {
+    const uint32_t gone = cache_make_room(&sm->caches[id].cache, line);
+    if (gone != CACHE_NONE) room_line(sm, id, gone);
+}
+
+/* The line of a pending miss is coming, and keeps a place, or no longer. What an access has found
+ * there stays until it has been through all its lines. */
+static void expect(struct sm *sm, enum sm_cache_id id, struct miss *m, bool coming) {
+    if ((m->index != 0) == coming) return;
+    if (coming) make_room(sm, id, m->line);
+    cache_expect(&sm->caches[id].cache, m->line, coming);
+    m->index = coming;
+}
+
 static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, struct access *a,
                                          const struct segment *seg, uint32_t n, uint64_t at,
                                          uint32_t apart, const bool sectored) {
     struct sm_cache *c = &sm->caches[id];
-    uint32_t hits = 0, merges = 0, misses = 0;
+    uint32_t hits = 0, merges = 0, misses = 0, count = 0;
+    uint16_t coming[COALESCE_MAX_SEGMENTS];
     for (uint32_t i = 0; i < n; i++, at += apart) {
         const uint32_t line = smcache_line(c, seg[i].addr), index = cache_find(&c->cache, line);
         const uint32_t want = sectored ? smcache_sectors(c, a->addr, seg[i].lanes) : 1;
@@ -207,6 +223,7 @@ static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, str
         uint32_t miss = misses_find(&c->misses, line);
         if (miss == MISS_NONE) {
             miss = misses_start(&c->misses, line);
+            if (sectored && index == CACHE_NONE) coming[count++] = (uint16_t)miss;
             room_line(sm, id, line);
         }
         struct miss *m = &c->misses.miss[miss];
@@ -215,6 +232,7 @@ static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, str
         else merges++;
         miss_wait(m, waiters_of(sm), new_waiter(sm, a, late, away));
     }
+    for (uint32_t i = 0; i < count; i++) expect(sm, id, &c->misses.miss[coming[i]], true);
     count_lines(sm, id, hits, merges, misses);
     return merges + misses;
 }
@@ -231,8 +249,7 @@ static uint32_t way_for(struct sm *sm, enum sm_cache_id id, uint32_t line) {
     struct sm_cache *c = &sm->caches[id];
     uint32_t index = smcache_sectored(c) ? cache_find(&c->cache, line) : CACHE_NONE;
     if (index != CACHE_NONE) return index;
-    const uint32_t gone = cache_make_room(&c->cache, line);
-    if (gone != CACHE_NONE) room_line(sm, id, gone);
+    make_room(sm, id, line);
     index = cache_victim(&c->cache, line);
     assert(index != CACHE_NONE); /* no miss ties a line here */
     room_line(sm, id, cache_number(&c->cache, index));
@@ -418,6 +435,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct sm_cache *c = &sm->caches[fill->cache];
     struct miss *m = &c->misses.miss[fill->miss];
     const uint32_t line = m->line;
+    expect(sm, (enum sm_cache_id)fill->cache, m, false);
     if (m->open) install(sm, c, line, fill);
     room_line(sm, (enum sm_cache_id)fill->cache, line);
     m->arrived |= fill->sub;
