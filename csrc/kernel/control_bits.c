@@ -104,8 +104,11 @@ static void decode_one(struct program *p, const struct insn *in, const struct co
                                .read_clocks = read_clocks(u, cfg),
                                .loads = u->path == PATH_MEMORY && u->dst_count,
                                .alone = is_alone(in),
+                               .opens = u->op == OP_SASS_CONTROL && u->sub == SASS_BAR &&
+                                        u->q == BARRIER_ALLOC,
                                .unit = u->unit,
                                .piece = p->deps[pc].piece & ~PIECE_SPECIAL};
+    c->counts = c->read != NO_COUNTER || c->write != NO_COUNTER || c->alone;
     if (c->counter != NO_COUNTER && c->left >= p->counted) p->counted = c->left + 1u;
 }
 

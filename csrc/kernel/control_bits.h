@@ -23,7 +23,9 @@ struct control_bits {
     uint8_t reads[REGISTER_BANKS]; /* of each bank of registers; 0 if it reads in its own time */
     uint8_t kept[REGISTER_BANKS];  /* of these, reads that the instruction in front has done */
     bool loads;                    /* its result comes when the registers say */
-    bool alone;                    /* the next instruction waits for the result */
+    bool alone : 1;                /* the next instruction waits for the result */
+    bool counts : 1;               /* a counter rises when it issues */
+    bool opens : 1;                /* it is a barrier that may allocate */
     bool awaits;               /* something may keep it beside the stall count of the last one */
     uint8_t unit;              /* as in struct uop, */
     uint32_t piece;            /* and as in struct deps, without marks */

@@ -270,11 +270,28 @@ static ALWAYS_INLINE uint32_t next_scheduler(struct sm *sm, uint32_t schedulers)
     return index;
 }
 
+/* The same of as many as there may be, where it is the turn of the first one: without branches, as
+ * nobody could foretell them. */
+static ALWAYS_INLINE uint32_t next_of_four(struct sm *sm) {
+    for (uint32_t left = sm->stale & ((1u << MAX_SUBCORES) - 1); left; left &= left - 1)
+        sm->policy->pick(sm, &sm->subcores[bits_lowest(left)]);
+    sm->stale = 0;
+    uint32_t index = 0;
+    uint64_t first = sm->subcores[0].choice.t;
+    for (uint32_t s = 1; s < MAX_SUBCORES; s++) {
+        const uint64_t at = sm->subcores[s].choice.t;
+        index = at < first ? s : index;
+        first = at < first ? at : first;
+    }
+    return index;
+}
+
 static ALWAYS_INLINE uint64_t take_slots(struct sm *sm, const bool observed, const bool special,
                                          const bool obedient) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
     for (;;) {
-        const uint32_t index = next_scheduler(sm, schedulers);
+        const bool four = obedient && schedulers == MAX_SUBCORES && !sm->turn;
+        const uint32_t index = four ? next_of_four(sm) : next_scheduler(sm, schedulers);
         const uint64_t t = sm->subcores[index].choice.t;
         if (t >= sm->reach || t >= sm_event(sm) || sm->fault.code != OK) return t;
         assert(t >= sm->now);

@@ -74,7 +74,7 @@ static enum wait kind_of(const struct sm *sm, const struct warp *w, uint32_t pc)
 }
 
 /* Find the loads whose end is known by now. */
-static void settle(const struct sm *sm, uint32_t warp, uint32_t number) {
+static ALWAYS_INLINE void settle(const struct sm *sm, uint32_t warp, uint32_t number) {
     const struct warp *w = &sm->warps[warp];
     struct dependences *d = &sm->dependences[warp];
     uint32_t left = 0;
@@ -106,12 +106,6 @@ static uint64_t falls(const struct sm *sm, uint32_t warp, uint32_t number, uint3
 }
 
 /* ---- waiting ----------------------------------------------------------------------------- */
-
-/* What a warp waits for, and why. */
-struct until {
-    uint64_t at;
-    enum wait kind;
-};
 
 static struct until later(struct until a, struct until b) { return b.at > a.at ? b : a; }
 
@@ -145,65 +139,23 @@ static struct until await_room(const struct sm *sm, uint32_t warp, uint32_t numb
     return d->loads[number] == MOST_COUNTED ? (struct until){READY_PENDING, WAIT_GLOBAL} : until;
 }
 
-/* What keeps an instruction beside the stall count of the one in front. */
-NOINLINE static struct until await_all(const struct sm *sm, uint32_t warp,
-                                       const struct control_bits *bits, struct until until) {
+struct until obey_await(const struct sm *sm, uint32_t warp, const struct control_bits *bits,
+                        struct until until) {
     const struct warp *w = &sm->warps[warp];
     for (uint32_t left = bits->wait; left; left &= left - 1)
         until = await(sm, warp, bits_lowest(left), until);
     if (sm->alone >> warp & 1) until = await(sm, warp, ALONE, until);
     if (bits->counter != NO_COUNTER) until = await_few(sm, warp, bits->counter, bits->left, until);
-    if (w->parted && bits->loads) until = await_part(sm, w, until);
-    if (bits->loads && bits->write != NO_COUNTER) until = await_room(sm, warp, bits->write, until);
-    return until;
-}
-
-/* Ask the host for the registers of an instruction that soon issues: those of a whole chip do not
- * fit into its caches, and few of them are touched again before all other SMs have run. */
-static ALWAYS_INLINE void prefetch(const struct warp *w, const struct control_bits *bits) {
-    for (uint32_t i = 0; i < NAMED_ROWS && bits->rows[i] != ROW_NONE; i++) {
-        const uint32_t *row = w->rows + bits->rows[i] * 32u;
-        __builtin_prefetch(row, 1);
-        __builtin_prefetch(row + 16, 1);
-    }
-}
-
-void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
-    const struct warp *w = &sm->warps[warp];
-    const struct program *p = sm->m->program;
-    const struct control_bits *bits = &p->control[w->pc];
-    struct until until = {floor, kind};
-    warp_wants(sm, warp, bits->unit);
-    if (bits->piece != sm->fetched[warp & sm->fetch_mask] &&
-        !warp_fetches(sm, warp, bits->piece, floor))
-        return;
-    prefetch(w, bits);
-    if (bits->awaits || sm->alone >> warp & 1) until = await_all(sm, warp, bits, until);
-    warp_await(sm, warp, &p->code[w->pc], until.at, until.kind);
+    if (!bits->loads) return until;
+    if (w->parted) until = await_part(sm, w, until);
+    return bits->write != NO_COUNTER ? await_room(sm, warp, bits->write, until) : until;
 }
 
 /* ---- issue ------------------------------------------------------------------------------- */
 
-/* Sources are read one a clock from each bank, in the clocks behind the issue. An instruction whose
- * reads would take longer than there are clocks waits where the next one wants to be. */
-static uint32_t read_registers(const struct sm *sm, struct subcore *s,
-                               const struct control_bits *bits, uint32_t warp, uint64_t t) {
-    const uint32_t pc = sm->warps[warp].pc, clocks = sm->m->cfg->read_ports;
-    const bool follows = s->last == warp && s->last_pc + 1 == pc;
-    uint64_t start = t, first[REGISTER_BANKS];
-    s->last_pc = pc;
-    if (!(bits->reads[0] | bits->reads[1])) return 0;
-    for (uint32_t bank = 0; bank < REGISTER_BANKS; bank++) {
-        const uint32_t reads = bits->reads[bank] - (follows ? bits->kept[bank] : 0u);
-        first[bank] = (s->reading[bank] > t ? s->reading[bank] : t) + reads;
-        if (first[bank] > start + clocks) start = first[bank] - clocks;
-    }
-    for (uint32_t bank = 0; bank < REGISTER_BANKS; bank++) s->reading[bank] = first[bank];
-    return (uint32_t)(start - t);
-}
-
 /* The result of an instruction is counted. */
-static void raise_counter(const struct sm *sm, uint32_t warp, uint32_t number, uint64_t t) {
+static ALWAYS_INLINE void raise_counter(const struct sm *sm, uint32_t warp, uint32_t number,
+                                        uint64_t t) {
     const uint32_t pc = sm->warps[warp].pc;
     const struct uop *u = &sm->m->program->code[pc];
     const struct control_bits *bits = &sm->m->program->control[pc];
@@ -218,16 +170,12 @@ static void raise_counter(const struct sm *sm, uint32_t warp, uint32_t number, u
     }
 }
 
-uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp, uint64_t t) {
-    const struct control_bits *bits = &sm->m->program->control[sm->warps[warp].pc];
-    sm->held[warp] = t + bits->stall;
+void obey_count(struct sm *sm, uint32_t warp, const struct control_bits *bits, uint64_t t) {
     if (bits->read != NO_COUNTER) drops(sm, warp, bits->read, t + bits->read_clocks, WAIT_UNIT);
     if (bits->write != NO_COUNTER) raise_counter(sm, warp, bits->write, t);
-    if (bits->alone) {
-        sm->alone |= 1ull << warp;
-        raise_counter(sm, warp, ALONE, t);
-    }
-    return read_registers(sm, s, bits, warp, t);
+    if (!bits->alone) return;
+    sm->alone |= 1ull << warp;
+    raise_counter(sm, warp, ALONE, t);
 }
 
 /* The result is not to come, unless somebody has settled already when a part of it does. */

@@ -6,7 +6,7 @@
 
 #include "kernel/control_bits.h"
 #include "sm/converge.h"
-#include "sm/sm.h"
+#include "sm/scoreboard.h"
 
 #define FIRST_LOADS 4u /* of a counter's list, in the nearer part of it */
 
@@ -47,13 +47,81 @@ static inline bool obey_loads(const struct sm *sm, const struct warp *w, uint16_
 
 /* A warp has no counts yet. */
 void obey_start(struct sm *sm, uint32_t warp);
+/* That instruction, of which obey_issue has told, has not issued after all. */
+void obey_retract(struct sm *sm, uint32_t warp);
+
+/* ---- waiting ----------------------------------------------------------------------------- */
+
+/* What a warp waits for, and why. */
+struct until {
+    uint64_t at;
+    enum wait kind;
+};
+
+/* What keeps the warp's next instruction beside the stall count of the one in front. */
+struct until obey_await(const struct sm *sm, uint32_t warp, const struct control_bits *bits,
+                        struct until until);
+
+/* Ask the host for the registers of an instruction that soon issues: those of a whole chip do not
+ * fit into its caches, and few of them are touched again before all other SMs have run. */
+static ALWAYS_INLINE void obey_prefetch(const struct warp *w, const struct control_bits *bits) {
+    for (uint32_t i = 0; i < NAMED_ROWS && bits->rows[i] != ROW_NONE; i++) {
+        const uint32_t *row = w->rows + bits->rows[i] * 32u;
+        __builtin_prefetch(row, 1);
+        __builtin_prefetch(row + 16, 1);
+    }
+}
+
 /* What warp_refresh does for an instruction with control bits. */
-void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
+static ALWAYS_INLINE void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor,
+                                       enum wait kind) {
+    const struct warp *w = &sm->warps[warp];
+    const struct control_bits *bits = &sm->m->program->control[w->pc];
+    struct until until = {floor, kind};
+    if (sm->next_unit[warp] != bits->unit || !(sm->users[bits->unit] >> warp & 1))
+        warp_wants(sm, warp, bits->unit);
+    if (bits->piece != sm->fetched[warp & sm->fetch_mask] &&
+        !warp_fetches(sm, warp, bits->piece, floor))
+        return;
+    obey_prefetch(w, bits);
+    if (bits->awaits || sm->alone >> warp & 1) until = obey_await(sm, warp, bits, until);
+    if (bits->opens && sm->m->dynamic && w->loads_pending) warp_sleep(sm, warp, WAIT_GLOBAL);
+    else if (until.at == READY_PENDING) warp_sleep(sm, warp, until.kind);
+    else warp_wait(sm, warp, until.at, until.kind);
+}
+
+/* ---- issue ------------------------------------------------------------------------------- */
+
+/* Sources are read one a clock from each bank, in the clocks behind the issue. An instruction whose
+ * reads would take longer than there are clocks waits where the next one wants to be. */
+static ALWAYS_INLINE uint32_t obey_read(struct subcore *s, const struct control_bits *bits,
+                                        uint32_t warp, uint32_t pc, uint64_t t, uint32_t clocks) {
+    const bool follows = s->last == warp && s->last_pc + 1 == pc;
+    uint64_t start = t;
+    s->last_pc = pc;
+    if (!(bits->reads[0] | bits->reads[1])) return 0;
+    for (uint32_t bank = 0; bank < REGISTER_BANKS; bank++) {
+        const uint32_t reads = bits->reads[bank] - (follows ? bits->kept[bank] : 0u);
+        const uint64_t first = (s->reading[bank] > t ? s->reading[bank] : t) + reads;
+        if (first > start + clocks) start = first - clocks;
+        s->reading[bank] = first;
+    }
+    return (uint32_t)(start - t);
+}
+
+/* Let the counters of an instruction rise that issues at cycle t. */
+void obey_count(struct sm *sm, uint32_t warp, const struct control_bits *bits, uint64_t t);
+
 /* The warp's next instruction is to issue at cycle t: hold the warp, and let its counters rise.
  * Returns how many clocks the sub-core cannot issue beyond the next one, since reads of registers
  * do not go on in time. */
-uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp, uint64_t t);
-/* That instruction, of which obey_issue has told, has not issued after all. */
-void obey_retract(struct sm *sm, uint32_t warp);
+static ALWAYS_INLINE uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp,
+                                         uint64_t t) {
+    const uint32_t pc = sm->warps[warp].pc;
+    const struct control_bits *bits = &sm->m->program->control[pc];
+    sm->held[warp] = t + bits->stall;
+    if (bits->counts) obey_count(sm, warp, bits, t);
+    return obey_read(s, bits, warp, pc, t, sm->m->cfg->read_ports);
+}
 
 #endif
