@@ -11,6 +11,7 @@
 #include "sm/obey.h"
 #include "sm/print.h"
 #include "sm/sass/control.h"
+#include "sm/sass/table.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
@@ -132,7 +133,8 @@ static ALWAYS_INLINE bool issue_alu(struct sm *sm, uint32_t warp, const struct u
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     if (u->needs && !issue_needs(sm, warp, u, &lanes, active, t, obedient)) return false;
     assert(exec_table[u->op]);
-    if (active) exec_table[u->op](u, &lanes, active);
+    if (obedient && active && u->op == OP_SASS) exec_sass(u, &lanes, active);
+    else if (active) exec_table[u->op](u, &lanes, active);
     if (u->dst_count && !obedient) { /* else control bits say when to read it */
         w->ready[u->dst] = t + u->latency;
         w->producer[u->dst] = u->path == PATH_LANES ? WAIT_SHARED : WAIT_ALU;

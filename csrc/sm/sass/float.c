@@ -37,6 +37,10 @@
 
 SASS_FN(FADD) {
     SASS_ROWS
+    if (sass_plain(u, mask)) {
+        EACH_LANE d[lane] = f32_result(bits_to_f32(ra[lane]) + bits_to_f32(rb[lane]));
+        return;
+    }
     FLOAT_MODS
     const struct take a = TAKE(A), b = TAKE(B);
     FLOAT_LANES(SUM, signed_sum(FLOAT(ra, a), FLOAT(rb, b), mode))
@@ -45,6 +49,10 @@ SASS_FN(FADD) {
 /* With a scale the exact product is scaled, and rounded once. */
 SASS_FN(FMUL) {
     SASS_ROWS
+    if (sass_plain(u, mask)) {
+        EACH_LANE d[lane] = f32_result(bits_to_f32(ra[lane]) * bits_to_f32(rb[lane]));
+        return;
+    }
     FLOAT_MODS
     const struct take a = TAKE(A), b = TAKE(B);
     const uint32_t scale = sass_mod(u, 13, 7);
@@ -58,6 +66,11 @@ SASS_FN(FMUL) {
 
 SASS_FN(FFMA) {
     SASS_ROWS
+    if (sass_plain(u, mask)) {
+        EACH_LANE d[lane] =
+            f32_result(fma32(bits_to_f32(ra[lane]), bits_to_f32(rb[lane]), bits_to_f32(rc[lane])));
+        return;
+    }
     FLOAT_MODS
     const struct take a = TAKE(A), b = TAKE(B), c = TAKE(C);
     FLOAT_LANES(PRODUCT_SUM, signed_sum((double)FLOAT(ra, a) * FLOAT(rb, b), FLOAT(rc, c), mode))

@@ -11,6 +11,10 @@ static struct sign sign_of(const struct uop *u, uint32_t negate, uint32_t invert
 
 SASS_FN(MOV) {
     SASS_ROWS
+    if (sass_plain(u, mask)) {
+        EACH_LANE d[lane] = ra[lane];
+        return;
+    }
     EACH_LANE d[lane] = SASS_KEEP(d[lane], ra[lane]);
 }
 
@@ -29,6 +33,10 @@ SASS_FN(MOV_64) {
  * carries are those out of 32 bits, and out of 33; few instructions ask for them. */
 SASS_FN(IADD3) {
     SASS_ROWS
+    if (sass_plain(u, mask)) {
+        EACH_LANE d[lane] = ra[lane] + rb[lane] + rc[lane];
+        return;
+    }
     const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A),
                       b = sign_of(u, SASS_NEG_B, SASS_INV_B),
                       c = sign_of(u, SASS_NEG_C, SASS_INV_C);
@@ -71,12 +79,20 @@ SASS_FN(IADD3_64) {
 
 SASS_FN(VIADD) {
     SASS_ROWS
+    if (sass_plain(u, mask)) {
+        EACH_LANE d[lane] = ra[lane] + rb[lane];
+        return;
+    }
     const struct sign b = sign_of(u, SASS_NEG_B, 0);
     EACH_LANE d[lane] = SASS_KEEP(d[lane], ra[lane] + (rb[lane] ^ b.flip) + b.plus);
 }
 
 SASS_FN(IMAD) {
     SASS_ROWS
+    if (sass_plain(u, mask)) {
+        EACH_LANE d[lane] = ra[lane] * rb[lane] + rc[lane];
+        return;
+    }
     const struct sign a = sign_of(u, SASS_NEG_A, 0), b = sign_of(u, SASS_NEG_B, 0),
                       c = sign_of(u, SASS_NEG_C, SASS_INV_C);
     const uint32_t carry = sass_mod(u, 9, 1) ? sass_read(u, w, SHIFT_PS0) : 0;

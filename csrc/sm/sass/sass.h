@@ -106,4 +106,10 @@ static ALWAYS_INLINE uint32_t sass_kept(uint32_t mask, uint32_t lane, uint32_t o
 /* Leave in a lane what it had unless it is active. */
 #define SASS_KEEP(old, value) sass_kept(mask, (uint32_t)lane, old, value)
 
+/* Nearly all instructions are such: no modifiers, no predicates to be written, all lanes active.
+ * What they do is a loop of its own. */
+static inline bool sass_plain(const struct uop *u, uint32_t mask) {
+    return !u->imm && mask == 0xffffffffu && !(u->needs & NEED_PREDS);
+}
+
 #endif
