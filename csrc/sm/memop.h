@@ -32,7 +32,8 @@ static inline struct lanes memop_lanes(const struct memop *op) {
 /* Let the warp go on with its next instruction. */
 static inline void memop_next(struct memop *op) {
     warp_goto(op->w, op->pc + 1);
-    warp_refresh(op->sm, op->warp, op->sm->now, WAIT_ALU);
+    if (op->sm->m->program->control) warp_refresh_special(op->sm, op->warp, op->sm->now, WAIT_ALU);
+    else warp_refresh(op->sm, op->warp, op->sm->now, WAIT_ALU);
 }
 
 #endif

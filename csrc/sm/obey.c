@@ -32,6 +32,7 @@ void obey_start(struct sm *sm, uint32_t warp) {
     const size_t more = DEPENDENCE_COUNTERS * (sm->m->program->counted - 1);
     memset(&sm->dependences[warp], 0, sizeof *sm->dependences);
     sm->alone &= ~(1ull << warp);
+    warp_wants(sm, warp, sm->next_unit[warp]);
     memset(before_last(sm, warp, 0), 0, more * sizeof *sm->before_last);
 }
 
@@ -74,7 +75,7 @@ static enum wait kind_of(const struct sm *sm, const struct warp *w, uint32_t pc)
 }
 
 /* Find the loads whose end is known by now. */
-static ALWAYS_INLINE void settle(const struct sm *sm, uint32_t warp, uint32_t number) {
+NOINLINE static void settle(const struct sm *sm, uint32_t warp, uint32_t number) {
     const struct warp *w = &sm->warps[warp];
     struct dependences *d = &sm->dependences[warp];
     uint32_t left = 0;
@@ -93,8 +94,14 @@ static uint64_t falls(const struct sm *sm, uint32_t warp, uint32_t number, uint3
     const struct dependences *d = &sm->dependences[warp];
     const struct warp *w = &sm->warps[warp];
     if (d->loads[number] > to) {
-        const bool stuck = !to && loaded(sm, w, d->first[number][0]) == READY_PENDING;
-        if (!stuck) settle(sm, warp, number);
+        const uint16_t pc = d->first[number][0];
+        const uint64_t at = loaded(sm, w, pc);
+        if (d->loads[number] == 1 && at != READY_PENDING) {
+            drops(sm, warp, number, at, kind_of(sm, w, pc));
+            set_loads(&sm->dependences[warp], number, 0);
+        } else if (to || at != READY_PENDING) {
+            settle(sm, warp, number);
+        }
         if (d->loads[number] > to) {
             *kind = kind_of(sm, w, d->first[number][0]);
             return READY_PENDING;

@@ -78,8 +78,7 @@ static ALWAYS_INLINE void obey_refresh(struct sm *sm, uint32_t warp, uint64_t fl
     const struct warp *w = &sm->warps[warp];
     const struct control_bits *bits = &sm->m->program->control[w->pc];
     struct until until = {floor, kind};
-    if (sm->next_unit[warp] != bits->unit || !(sm->users[bits->unit] >> warp & 1))
-        warp_wants(sm, warp, bits->unit);
+    if (sm->next_unit[warp] != bits->unit) warp_wants(sm, warp, bits->unit);
     if (bits->piece != sm->fetched[warp & sm->fetch_mask] &&
         !warp_fetches(sm, warp, bits->piece, floor))
         return;

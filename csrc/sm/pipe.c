@@ -12,10 +12,10 @@ static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* When an access that issues at cycle t leaves its sub-core's queue: behind the one in front, and
  * if there is room in the SM's. */
-static uint64_t leave(const struct sm *sm, const struct subcore *core, uint64_t t) {
+static ALWAYS_INLINE uint64_t leave(const struct sm *sm, uint32_t core, uint64_t t) {
     const struct pipe *p = &sm->pipe;
     const uint32_t room = sm->m->cfg->pipe_queue;
-    const uint64_t at = later(t, p->free[core - sm->subcores]);
+    const uint64_t at = later(t, p->free[core]);
     return p->begun < room ? at : later(at, p->begins[(p->begun - room) % MOST_WAITING]);
 }
 
@@ -38,6 +38,7 @@ static uint64_t taken_from(const struct pipe *p, uint64_t t) {
 /* The first clock from t on in which the banks are free. */
 static uint64_t first_clock(const struct pipe *p, uint64_t t) {
     t = later(t, p->solid);
+    if (t / 64 - p->known < BANK_WORDS && !(p->taken[t / 64 % BANK_WORDS] >> t % 64 & 1)) return t;
     while (t < horizon(p)) {
         const uint64_t taken = t / 64 < p->known ? 0 : taken_from(p, t);
         if (~taken) return t / 64 * 64 + (uint32_t)__builtin_ctzll(~taken);
@@ -70,12 +71,11 @@ static uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t count) {
 
 /* ---- the queues -------------------------------------------------------------------------- */
 
-uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, const struct uop *u,
-                    uint64_t t) {
+uint64_t pipe_begin(const struct sm *sm, uint32_t core, const struct uop *u, uint64_t t) {
     const struct pipe *p = &sm->pipe;
     const uint64_t at = leave(sm, core, t);
     if (goes_out(u)) return later(at, p->out);
-    return first_clock(p, later(at, p->back[core - sm->subcores]));
+    return first_clock(p, later(at, p->back[core]));
 }
 
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words) {
@@ -112,8 +112,8 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
     struct sm *sm = op->sm;
     struct pipe *p = &sm->pipe;
     const struct config *cfg = sm->m->cfg;
-    const uint32_t core = (uint32_t)(op->core - sm->subcores), room = cfg->lsu_queue;
-    const uint64_t at = leave(sm, op->core, sm->now);
+    const uint32_t core = sm->subcore_of[op->warp], room = cfg->lsu_queue;
+    const uint64_t at = leave(sm, core, sm->now);
     uint64_t free = sm->now + 1;
     p->free[core] = at + drain(cfg, op->u);
     p->leaves[core][p->count[core]++ % MOST_QUEUED] = at + cfg->lsu_front;

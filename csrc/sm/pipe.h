@@ -29,8 +29,7 @@ struct pipe {
 };
 
 /* When an access that issues at cycle t comes to the banks, or goes out to memory. */
-uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, const struct uop *u,
-                    uint64_t t);
+uint64_t pipe_begin(const struct sm *sm, uint32_t core, const struct uop *u, uint64_t t);
 /* How much later than that of one pass and one word a value comes. */
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words);
 /* How long lanes of a store to global memory take their way: a line a clock, but two at least. */
