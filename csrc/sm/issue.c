@@ -350,14 +350,16 @@ static uint64_t plain(struct sm *sm) { return take_slots(sm, false, false, false
 static uint64_t watched(struct sm *sm) { return take_slots(sm, true, false, false); }
 static uint64_t special(struct sm *sm) { return take_slots(sm, false, true, false); }
 static uint64_t special_watched(struct sm *sm) { return take_slots(sm, true, true, false); }
-static uint64_t obedient(struct sm *sm) { return take_slots(sm, false, true, true); }
+static uint64_t obedient(struct sm *sm) { return take_slots(sm, false, false, true); }
+static uint64_t obedient_special(struct sm *sm) { return take_slots(sm, false, true, true); }
 static uint64_t obedient_watched(struct sm *sm) { return take_slots(sm, true, true, true); }
 
 issue_slots *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
     if (sm->m->values) return values;
-    if (sm->m->program->control) return sm->observed ? obedient_watched : obedient;
-    if (cfg->sfu_slots || cfg->issue_width > 1 || holds_warps(cfg) || sm->units.several)
-        return sm->observed ? special_watched : special;
+    const bool usual = !cfg->sfu_slots && cfg->issue_width <= 1 && !sm->units.several;
+    if (sm->m->program->control)
+        return sm->observed ? obedient_watched : usual ? obedient : obedient_special;
+    if (!usual || holds_warps(cfg)) return sm->observed ? special_watched : special;
     return sm->observed ? watched : plain;
 }

@@ -120,11 +120,27 @@ static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct subcore *s) {
 /* The warps that can issue earliest after a slot in which nobody can, and when (*t). */
 uint64_t sched_after_slot(const struct sm *sm, const struct subcore *s, uint64_t *t);
 
+/* The warps that are ready first of those that wait, of which there is one at least, and whose unit
+ * is free then; when that is. */
+static ALWAYS_INLINE uint64_t sched_woken_first(const struct sm *sm, struct subcore *s,
+                                                uint64_t *t) {
+    uint64_t found = 0, next = NEVER;
+    for (uint64_t left = s->waiting; left; left &= left - 1) {
+        const uint64_t at = sm->ready_at[bits_lowest64(left)], bit = left & (0 - left);
+        if (at > next) continue;
+        found = at < next ? bit : found | bit;
+        next = at;
+    }
+    s->wake = *t = next;
+    return sched_with_unit(sm, s, found, next);
+}
+
 /* Choose what the scheduler would issue next, and when. */
 static ALWAYS_INLINE void sched_choose(struct sm *sm, struct subcore *s, scheduler_first *first) {
     struct choice *c = &s->choice;
     uint64_t able = sched_able_now(sm, s);
     c->t = s->slot;
+    if (!able && !s->ready && s->waiting) able = sched_woken_first(sm, s, &c->t);
     if (!able) able = sched_after_slot(sm, s, &c->t);
     if (!able) {
         *c = (struct choice){.t = NEVER};
