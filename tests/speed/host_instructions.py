@@ -1,5 +1,5 @@
 """Host instructions that the core spends on one simulated warp instruction, counted by callgrind: a guard of speed that
-does not depend on how busy the computer is. Ten short launches, a few seconds:
+does not depend on how busy the computer is. Thirteen short launches, less than a minute:
 
     python -m tests.speed.host_instructions             compare with host_instructions.json, to within 5 %
     python -m tests.speed.host_instructions --update    write the figures of this compiler there
@@ -24,7 +24,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.speed.record import record
+from tests.speed.record import record, record_compiled
 
 HERE = Path(__file__).parent
 CORE = HERE.parents[1] / "csrc"
@@ -45,6 +45,13 @@ LAUNCHES = (
 )
 """Benchmark, size and machine: shared, arithmetic, global memory; both memory systems and kinds of shared banks;
 divergent accesses, and warps that wait for room in the memory system."""
+
+COMPILED = (
+    ("particles.bodies", "small", "H100"),
+    ("dense.gemm_registers", "small", "H100"),
+    ("vectors.axpy", "middle", "H100"),
+)
+"""Kernel of `experiments.suites`, size and machine: arithmetic, shared memory, and a stream."""
 
 FLAGS = "-std=c11 -O3 -march=x86-64-v3 -DNDEBUG -DSMMUX_NO_CLONES -ffp-contract=off -fno-math-errno -w"
 """Those of setup.py, but for the one instruction set."""
@@ -98,6 +105,10 @@ def measure() -> dict[str, float]:
             launch = Path(folder) / f"{benchmark}-{gpu}"
             record(launch, benchmark, size, gpu)
             found[f"{benchmark} {gpu}"] = round(count(program, launch), 1)
+        for kernel, name, gpu in COMPILED:
+            launch = Path(folder) / f"{kernel}-{gpu}"
+            record_compiled(launch, kernel, name, gpu)
+            found[f"{kernel} {gpu}"] = round(count(program, launch), 1)
     return found
 
 
@@ -120,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     figures, name, found = json.loads(FIGURES.read_text()), compiler_name(), measure()
     for launch, value in found.items():
-        print(f"{launch:18} {value:8.1f}   committed {figures.get(name, {}).get(launch, '-')} ({name})")
+        print(f"{launch:25} {value:8.1f}   committed {figures.get(name, {}).get(launch, '-')} ({name})")
     if update:
         FIGURES.write_text(json.dumps({**figures, name: found}, indent=2, sort_keys=True) + "\n")
         return 0

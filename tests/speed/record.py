@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
+from experiments.common.suite_runs import compiled
+from experiments.suites import WORKLOADS
 from smmux import _core, benchmarks
 
 
@@ -24,6 +27,21 @@ def record(path: Path, benchmark: str, size: str | dict[str, int], gpu: str, **o
     """Write the launch of a benchmark's kernel to a file; options as for `Benchmark.kernel`."""
     found = benchmarks.get(benchmark)
     problem = found.problem(size)
+    kernel = found.kernel(**options)
+    _record(path, lambda: kernel.simulate(problem.grid, problem.block, problem.arguments(), gpu=gpu))
+
+
+def record_compiled(path: Path, kernel: str, size: str, gpu: str) -> None:
+    """Write a launch of `experiments.suites` to a file, of the vendor's code."""
+    work = WORKLOADS[kernel]
+    launch = work.launch(size)
+    values = launch.values()
+    arguments = work.passed(values, values.__getitem__)
+    _record(path, lambda: compiled(kernel).simulate(launch.grid, launch.block, arguments, gpu, launch.dynamic))
+
+
+def _record(path: Path, simulate: Callable[[], object]) -> None:
+    """Write down what a simulation would launch."""
     seen: dict[str, Any] = {}
 
     def launch(**arguments: Any) -> None:
@@ -32,7 +50,7 @@ def record(path: Path, benchmark: str, size: str | dict[str, int], gpu: str, **o
 
     with mock.patch.object(_core, "launch", launch):
         try:
-            found.kernel(**options).simulate(problem.grid, problem.block, problem.arguments(), gpu=gpu)
+            simulate()
         except _Recorded:
             pass
     path.write_bytes(_serialised(seen))

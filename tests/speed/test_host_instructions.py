@@ -18,7 +18,8 @@ def test_a_compiler_without_figures_is_not_judged() -> None:
 
 
 def test_committed_figures_are_of_the_launches() -> None:
-    names = {f"{benchmark} {gpu}" for benchmark, _, gpu in host_instructions.LAUNCHES}
+    launches = (*host_instructions.LAUNCHES, *host_instructions.COMPILED)
+    names = {f"{benchmark} {gpu}" for benchmark, _, gpu in launches}
     figures = json.loads(host_instructions.FIGURES.read_text())
     assert figures
     assert all(set(of_compiler) == names for of_compiler in figures.values())
