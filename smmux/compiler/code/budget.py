@@ -23,7 +23,10 @@ from smmux.compiler.options import Options
 from smmux.compiler.program import MAX_PREDS
 from smmux.errors import CompileError
 
-__all__ = ["Allocated", "Search"]
+__all__ = ["Allocated", "Finish", "Search"]
+
+Finish = Callable[[int], Function]
+"""What makes the final form of a function, given the most values that may be live."""
 
 UNLIMITED = 1 << 30
 """A limit of registers that no function reaches."""
@@ -58,16 +61,16 @@ def _allocated(function: Function) -> Allocated:
 class Search:
     """Makes code from one prepared function until it fits.
 
-    lower: the passes up to scheduling; it takes the most values that loops may hold, and returns how many they would
-    hold without that limit. finish: the passes from scheduling on; it takes the most values that may be live. Both
-    change the function that they are given.
+    lower: the passes up to scheduling, which change a function; it takes the most values that loops may hold, and
+    returns how many they would hold without that limit. finish: the passes from scheduling on, of a function that stays
+    as it is.
     """
 
     def __init__(
         self,
         prepared: Function,
         lower: Callable[[Function, int], int],
-        finish: Callable[[Function, int], None],
+        finish: Callable[[Function], Finish],
         options: Options,
     ) -> None:
         self.prepared, self.lower, self.finish = prepared, lower, finish
@@ -77,40 +80,36 @@ class Search:
 
     def run(self) -> Allocated:
         """The code that is kept. Raises CompileError where none fits."""
-        lowered, most = self._lowered(UNLIMITED)
-        best = self._finished(lowered, UNLIMITED)
+        finish, most = self._lowered(UNLIMITED)
+        best = _allocated(finish(UNLIMITED))
         limits = self.thrift.limits(best.assignment.nregs, self.limit) if self.thrift else (self.limit,)
         for self.limit in limits:
             if self._fits(best):
                 return best
-            if fitting := self._first_fit(lowered) or self._bisect(most):
+            if fitting := self._first_fit(finish) or self._bisect(most):
                 return fitting
         return self._spill(most)
 
-    def _lowered(self, held: int) -> tuple[Function, int]:
+    def _lowered(self, held: int) -> tuple[Finish, int]:
         function = self.prepared.copy()
-        return function, self.lower(function, held)
-
-    def _finished(self, lowered: Function, live: int) -> Allocated:
-        function = lowered.copy()
-        self.finish(function, live)
-        return _allocated(function)
+        most = self.lower(function, held)
+        return self.finish(function), most
 
     def _fits(self, code: Allocated) -> bool:
         return code.assignment.nregs <= self.limit and code.assignment.npreds <= MAX_PREDS
 
-    def _first_fit(self, lowered: Function) -> Allocated | None:
+    def _first_fit(self, finish: Finish) -> Allocated | None:
         """The code of the scheduler under the loosest limit that fits, program order as the last resort; None if none
         fits."""
-        if self.free and self._fits(code := self._finished(lowered, self.limit)):
+        if self.free and self._fits(code := _allocated(finish(self.limit))):
             return code
-        best = self._finished(lowered, 0)
+        best = _allocated(finish(0))
         if not self._fits(best):
             return None
         fitting, failing = 0, self.limit if self.free else 1
         while failing - fitting > 1:  # copies and holes in live ranges take registers beyond those that it counts
             live = (fitting + failing) // 2
-            code = self._finished(lowered, live)
+            code = _allocated(finish(live))
             fitting, failing, best = (live, failing, code) if self._fits(code) else (fitting, live, best)
         return best
 
@@ -132,10 +131,10 @@ class Search:
         candidates: list[Allocated] = []
         failure: CompileError | None = None
         for held in sorted({min(held, most) for held in (most, self.limit, self.limit - RESERVE[1], 0)}):
-            lowered, _ = self._lowered(held)
+            finish, _ = self._lowered(held)
             for live in (self.limit - RESERVE[0], 0) if self.free else (0,):
                 try:
-                    candidates.append(spilled(self._finished(lowered, live), self.limit))
+                    candidates.append(spilled(_allocated(finish(live)), self.limit))
                 except CompileError as error:
                     failure = failure or error
         if failure and not candidates:

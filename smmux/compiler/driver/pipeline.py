@@ -8,7 +8,7 @@ from functools import wraps
 
 from smmux.base import interrupt
 from smmux.compiler.analysis.verify import Stage, verify
-from smmux.compiler.code.budget import Allocated, Search
+from smmux.compiler.code.budget import Allocated, Finish, Search
 from smmux.compiler.code.encode import encode
 from smmux.compiler.code.wide import words_held
 from smmux.compiler.ir import Function, Space
@@ -24,7 +24,7 @@ from smmux.compiler.passes.join import join_accesses
 from smmux.compiler.passes.legalize import legalize, normalize
 from smmux.compiler.passes.multiply import expand_products
 from smmux.compiler.passes.safe_indices import resolve_indices
-from smmux.compiler.passes.schedule import schedule_blocks
+from smmux.compiler.passes.schedule import Schedules
 from smmux.compiler.passes.short_circuits import shorten_circuits
 from smmux.compiler.passes.ssa import construct, destruct
 from smmux.compiler.passes.value_numbering import number_values
@@ -139,14 +139,22 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
             stage = _after(function, run, stage)
         return max(most, hoist_invariants(function, live))
 
-    def finish(function: Function, live: int) -> None:
-        interrupt.poll()
-        if options.schedule == "list":
-            schedule_blocks(function, dict(options.latencies), options.issue_interval, live)
-        destruct(function)
-        legalize(function)
-        if os.environ.get("SMMUX_CHECK"):
-            verify(function, Stage.MACHINE, "legalize")
+    def finish(lowered: Function) -> Finish:
+        listed = options.schedule == "list"
+        schedules = Schedules(lowered, dict(options.latencies), options.issue_interval) if listed else None
+
+        def finished(live: int) -> Function:
+            interrupt.poll()
+            function = lowered.copy()
+            if schedules:
+                schedules.reorder(function, live)
+            destruct(function)
+            legalize(function)
+            if os.environ.get("SMMUX_CHECK"):
+                verify(function, Stage.MACHINE, "legalize")
+            return function
+
+        return finished
 
     best = Search(prepared, lower, finish, options).run()
     function, assignment = best.function, best.assignment
