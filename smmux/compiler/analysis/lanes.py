@@ -37,8 +37,10 @@ class WarpOrder:
 
     def __init__(self, analysis: AddressAnalysis) -> None:
         self.analysis = analysis
-        self._known: dict[Hashable, bool] = {}
         self._offsets: dict[Instr, Affine] = {}
+        self._kinds: dict[Hashable, int] = {}  # accesses that differ in the constant of their address alone, numbered
+        self._accesses: dict[Instr, tuple[int, int]] = {}
+        self._known: dict[tuple[int, int, int], bool] = {}
 
     def offset(self, instr: Instr) -> Affine:
         """The `byte_offset` of an access, whose address does not change from the first question on."""
@@ -49,6 +51,24 @@ class WarpOrder:
 
     def matters(self, first: Instr, second: Instr) -> bool:
         """Whether threads of one warp may touch the same byte in two accesses."""
+        (one, start), (other, end) = self._access(first), self._access(second)
+        question = one, other, (start - end) & MASK
+        known = self._known.get(question)
+        if known is None:
+            known = self._known[question] = self._asked(first, second)
+        return known
+
+    def _access(self, instr: Instr) -> tuple[int, int]:
+        """The kind of an access, and the constant of its address: all that an answer depends on."""
+        found = self._accesses.get(instr)
+        if found is None:
+            mem, form = instr.mem, self.offset(instr)
+            assert mem is not None
+            kind = self._kinds.setdefault((mem.array, mem.width, form.terms), len(self._kinds))
+            found = self._accesses[instr] = kind, form.constant
+        return found
+
+    def _asked(self, first: Instr, second: Instr) -> bool:
         if self.analysis.may_alias(first, second, self.offset):
             return True
         a, b = first.mem, second.mem
@@ -57,11 +77,7 @@ class WarpOrder:
         if a.array.space not in (Space.SHARED, Space.GLOBAL) or not may_share(a.array, b.array):
             return False
         one, other = self.offset(first), self.offset(second)
-        key = (one.terms, other.terms, one.constant - other.constant, a.width, b.width)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._meet(one.plus(other, -1), other, a.width, b.width)
-        return known
+        return self._meet(one.plus(other, -1), other, a.width, b.width)
 
     def _meet(self, difference: Affine, second: Affine, width: int, other: int) -> bool:
         """Whether what two addresses differ by in one thread, and the second in two threads, may add up to less than

@@ -6,7 +6,6 @@ all their segments. On straight code that is optimal: the count is the largest n
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,37 +26,22 @@ class Assignment:
 
 
 class _File:
-    """One register file: what each register holds and when."""
+    """One register file: the points at which each register holds a value, as sets of bits."""
 
     def __init__(self) -> None:
-        self.starts: list[list[int]] = []
-        self.ends: list[list[int]] = []
+        self.taken: list[int] = []
 
     def place(self, segments: Sequence[Segment]) -> int:
         """Occupy the lowest register that is free over `segments`, which are sorted and disjoint, and return it."""
-        first = segments[0][0]
-        for number, (starts, ends) in enumerate(zip(self.starts, self.ends, strict=True)):
-            if ends[-1] <= first:
-                starts.extend(s[0] for s in segments)
-                ends.extend(s[1] for s in segments)
-                return number
-            if self._fits(starts, ends, segments):
-                for start, end, _ in segments:
-                    at = bisect_left(starts, start)
-                    starts.insert(at, start)
-                    ends.insert(at, end)
-                return number
-        self.starts.append([s[0] for s in segments])
-        self.ends.append([s[1] for s in segments])
-        return len(self.starts) - 1
-
-    @staticmethod
-    def _fits(starts: list[int], ends: list[int], segments: Sequence[Segment]) -> bool:
+        points = 0
         for start, end, _ in segments:
-            at = bisect_left(starts, end)  # segments before `at` begin before this one ends
-            if at and ends[at - 1] > start:
-                return False
-        return True
+            points |= (1 << end) - (1 << start)
+        for number, taken in enumerate(self.taken):
+            if not taken & points:
+                self.taken[number] = taken | points
+                return number
+        self.taken.append(points)
+        return len(self.taken) - 1
 
 
 def allocate(classes: Classes) -> Assignment:
@@ -71,4 +55,4 @@ def allocate(classes: Classes) -> Assignment:
         root = classes.find(id)
         if root != id:
             numbers[id] = numbers[root]
-    return Assignment(numbers, len(registers.starts), len(predicates.starts))
+    return Assignment(numbers, len(registers.taken), len(predicates.taken))
