@@ -20,6 +20,8 @@ class Type(enum.Enum):
     F32 = "f32"
     PRED = "pred"
 
+    __hash__ = object.__hash__  # the members of this and the next ones are looked up often
+
 
 class Space(enum.Enum):
     """PTX state spaces."""
@@ -29,6 +31,8 @@ class Space(enum.Enum):
     LOCAL = "local"
     CONST = "const"
     TEXTURE = "tex"
+
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ class SpecialName(enum.Enum):
     NCTAID_X = "nctaid.x"
     NCTAID_Y = "nctaid.y"
     NCTAID_Z = "nctaid.z"
+
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import ctypes
 import enum
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,11 @@ class Value:
         """True for a compile-time constant."""
         return self.const is not None
 
+    @property
+    def settled(self) -> Value:
+        """The same number, on which Numba computes with as many bits."""
+        return replace(self, drift=False) if self.drift else self
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Complex:
@@ -183,7 +188,7 @@ ROUND = {Kind.FLOAT32: round32, Kind.FLOAT16: round16}
 def wrap(value: int, kind: Kind) -> int:
     """An integer reduced to the bits of its type."""
     low, high = RANGE[kind]
-    return (value - low) % (high - low + 1) + low
+    return value if low <= value <= high else (value - low) % (high - low + 1) + low
 
 
 def unknown(kind: Kind, drift: bool = False) -> Value:

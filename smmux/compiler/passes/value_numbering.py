@@ -64,8 +64,10 @@ class _Numbering:
         kept: list[Instr] = []
         loads: dict[Hashable, Instr] = {}
         for instr in block.instrs:
-            if any(src in same for src in instr.srcs if isinstance(src, Reg)):
-                instr.srcs = tuple(map(self._find, instr.srcs))
+            for src in instr.srcs:
+                if isinstance(src, Reg) and src in same:
+                    instr.srcs = tuple(map(self._find, instr.srcs))
+                    break
             if instr.guard is not None and not self._guard(instr):
                 continue
             if isinstance(instr, Phi):

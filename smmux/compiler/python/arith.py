@@ -225,7 +225,7 @@ def select(f: Frame, node: ast.AST, condition: Value, a: Value, b: Value) -> Val
         return result(Kind.BOOL, f.b.op("or.pred", ir.Type.PRED, chosen, other), 0, 1)
     kind = lasting_kind(f, common_kind(f, a, b))
     drift = a.drift or b.drift or (kind is Kind.FLOAT32 and a.kind is not b.kind)
-    x, y = to_kind(f, node, replace(a, drift=False), kind), to_kind(f, node, replace(b, drift=False), kind)
+    x, y = to_kind(f, node, a.settled, kind), to_kind(f, node, b.settled, kind)
     if kind.wide:
         return words.select(f.b, kind, operand(f, condition), x, y)
     reg = f.b.op("selp.b32", MACHINE_TYPE[kind], operand(f, x), operand(f, y), operand(f, condition))

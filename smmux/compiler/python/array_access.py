@@ -34,7 +34,7 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
         if index.kind.floating:
             hint = ", or typing='numba', where uint64 with int64 is int64" if index.kind is Kind.FLOAT64 else ""
             raise f.error(node, f"an array index has to be an integer, not a float; write int(...) or use //{hint}")
-        index_values.append(_index(f, node, replace(index, drift=False)))
+        index_values.append(_index(f, node, index.settled))
     return index_values
 
 

@@ -59,7 +59,7 @@ def part(f: Frame, node: ast.AST, array: ArrayRef, name: str) -> ArrayRef:
         storage = _local_view(f, storage, element)
     elif isinstance(storage, ir.Storage):
         storage = _viewed(storage, element)
-    base = array.base and replace(arith.binary(f, node, "Mult", array.base, constant(Kind.INT32, 2)), drift=False)
+    base = array.base and arith.binary(f, node, "Mult", array.base, constant(Kind.INT32, 2)).settled
     offset, strides = 2 * array.offset + (name == "imag"), tuple(2 * stride for stride in array.strides)
     return replace(array, storage=storage, dtype=element, strides=strides, base=base, offset=offset)
 

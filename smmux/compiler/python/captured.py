@@ -16,6 +16,8 @@ from smmux.source.constants import MOST_BITS, TooLong, plain
 
 def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
     """A captured Python object as a compile-time value."""
+    if type(value) in (bool, float) or type(value) is int and value.bit_length() <= MOST_BITS:
+        return weak(value)
     if isinstance(value, enum.Enum) and isinstance(value._value_, int):
         value = int(plain(value._value_))
     if not isinstance(value, np.generic):

@@ -23,7 +23,7 @@ MOST_FACTORS = 100
 
 def either_complex(*values: Anything) -> bool:
     """True if one of several values is a complex number."""
-    return any(isinstance(value, Complex) for value in values)
+    return Complex in map(type, values)
 
 
 def common(f: Frame, node: ast.AST, *values: Anything) -> tuple[Kind, list[Complex]]:

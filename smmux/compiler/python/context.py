@@ -86,6 +86,8 @@ class Context:
         self.env: Env = {}
         self.notes: dict[tuple[Any, ...], Note] = {}
         self.inferred: dict[Any, Inference] = {}
+        self.places: dict[ast.AST, ir.Loc] = {}
+        self.stores: dict[ast.AST, int] = {}  # in the body of a loop
         self.storage: dict[Any, Any] = {}  # arrays by the place that declares them
         self.too_long: set[Any] = set()  # loops that did not fit the limit when unrolled
         self.rolled = 0  # loops emitted that stay loops
@@ -189,7 +191,11 @@ class Frame:
         """The place of a node; functions of other files are attributed to their call."""
         if self.caller is not None and self.call is not None and self.source.filename != self.ctx.source.filename:
             return self.caller.loc(self.call)
-        return ir.Loc(self.source.filename, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
+        found = self.ctx.places.get(node)
+        if found is None:
+            line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+            found = self.ctx.places[node] = ir.Loc(self.source.filename, line, column)
+        return found
 
     def note(self, node: ast.AST, message: str) -> None:
         """Record a place where compiled Numba can differ."""

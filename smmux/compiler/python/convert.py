@@ -70,7 +70,7 @@ def settle(f: Frame, node: ast.AST, value: Value, what: str) -> Value:
     if value.drift:
         wide, cast = ("float64", "float32") if value.kind.floating else ("int64", value.kind.value)
         f.note(node, f"{what} uses a value that Numba holds as {wide}: write {cast}(...) around it")
-        return replace(value, drift=False)
+        return value.settled
     return value
 
 
@@ -121,7 +121,7 @@ def cast(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
     if value.kind.floating:
         return _float_to_integer(f, node, value, kind)
     if kind.wide:
-        return words.extend(f.b, replace(value, drift=False), kind)
+        return words.extend(f.b, value.settled, kind)
     low, high = RANGE.get(kind, (INT32_MIN, INT32_MAX))
     if low <= value.lo and value.hi <= high:
         return Value(kind, value.operand, None, value.lo, value.hi)

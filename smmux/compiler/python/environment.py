@@ -141,7 +141,7 @@ def conform(f: Frame, node: ast.AST, value: Anything, declared: Anything) -> Any
         if value.kind is declared.kind or declared.kind.weak:
             wide = declared.drift and value.kind is Kind.FLOAT32 and not value.known  # a float64 variable of Numba's
             return replace(value, drift=True) if wide else value
-        return replace(cast(f, node, replace(value, drift=False), declared.kind), drift=value.drift or declared.drift)
+        return replace(cast(f, node, value.settled, declared.kind), drift=value.drift or declared.drift)
     if isinstance(value, Value | Complex) and isinstance(declared, Complex):
         parts = complex_of(f, node, value, declared.re.kind) if not declared.re.kind.weak else as_complex(value)
         return parts.zip(lambda part, wanted: conform(f, node, part, wanted), declared)
@@ -226,7 +226,7 @@ def moves(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tu
     pairs = []
     for to, source in zip(leaves(target), leaves(value), strict=True):
         if source.kind is not to.kind:
-            source = cast(f, node, replace(source, drift=False), to.kind)
+            source = cast(f, node, source.settled, to.kind)
         assert isinstance(to.operand, ir.Reg)
         if to.kind.wide:
             pairs.append((to.operand, words.low_word(f.b, source)))

@@ -58,7 +58,7 @@ def _other_float(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kin
 
 def to_float(f: Frame, node: ast.AST, value: Value) -> Value:
     """A number as float32. Whether the conversion matters to Numba depends on the operation, which notes it."""
-    return to_kind(f, node, replace(value, drift=False) if value.drift else value, Kind.FLOAT32)
+    return to_kind(f, node, value.settled, Kind.FLOAT32)
 
 
 def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:

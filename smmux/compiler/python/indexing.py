@@ -34,7 +34,7 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
         _check(f, node, array, index)
     for i, stride in zip(index, array.strides, strict=False):
         if not i.known and stride:
-            base = scaled(f, node, replace(array, base=base), i, stride)
+            base = scaled(f, node, base, i, stride)
     rest = len(index)
     return replace(array, base=base, offset=offset, shape=array.shape[rest:], strides=array.strides[rest:])
 
@@ -56,28 +56,32 @@ def _note(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], offset: 
 
     A place that is lowered several times, such as one in a loop that is unrolled, is outside if it always is.
     """
+    axes = f.ctx.function.axes
+    for k, (i, extent) in enumerate(zip(index, array.shape, strict=False)):
+        if isinstance(extent, int) and extent > 0:
+            low, high = (int(i.const),) * 2 if i.known else (i.lo, i.hi)
+            outside = (low >= extent or high < -extent) and _perhaps_inside(f, array, index, offset)
+            place = f.loc(node), f"axis {k} of {array.name!r}, whose extent is {extent}"
+            axes[place] = axes.get(place, True) and outside
+
+
+def _perhaps_inside(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> bool:
+    """Whether the bounds of indices leave it open that the element is one of the array."""
     storage = array_choices.memory(f, array) or array.storage
-    first, last = _span(array, index, offset)
     if isinstance(storage, ir.Storage):
         start, end = -storage.before // array.unit, (storage.nbytes - storage.before) // array.unit
     else:
         start, end = 0, getattr(storage, "elements", 0)
-    for k, (i, extent) in enumerate(zip(index, array.shape, strict=False)):
-        if isinstance(extent, int) and extent > 0:
-            low, high = (int(i.const),) * 2 if i.known else (i.lo, i.hi)
-            outside = (low >= extent or high < -extent) and first < end and last >= start
-            place = f.loc(node), f"axis {k} of {array.name!r}, whose extent is {extent}"
-            f.ctx.function.axes[place] = f.ctx.function.axes.get(place, True) and outside
+    first, last = _span(array, index, offset)
+    return first < end and last >= start
 
 
-def scaled(f: Frame, node: ast.AST, array: ArrayRef, i: Value, stride: int) -> Value:
+def scaled(f: Frame, node: ast.AST, base: Value | None, i: Value, stride: int) -> Value:
     """The base of an array moved by an index times a stride."""
     step = constant(Kind.INT32, stride)
-    if array.base is None:
-        base = arith.binary(f, node, "Mult", i, step)
-    else:
-        base = arith.multiply_add(f, node, i, step, array.base)
-    return replace(base, drift=False)
+    if base is None:
+        return arith.binary(f, node, "Mult", i, step).settled
+    return arith.multiply_add(f, node, i, step, base).settled
 
 
 def _from_start(f: Frame, i: Value, extent: int | Value) -> Value:

@@ -129,7 +129,7 @@ def advanced(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
     if over.kind is Kind.INT32 and not _ends(over):
         reg = f.b.op("add.sat.s32", MACHINE_TYPE[over.kind], operand(f, counter), operand(f, over.step))
         return result(over.kind, reg)
-    return replace(arith.binary(f, node, "Add", counter, cast(f, node, over.step, over.counted)), drift=False)
+    return arith.binary(f, node, "Add", counter, cast(f, node, over.step, over.counted)).settled
 
 
 def _ends(over: Range) -> bool:

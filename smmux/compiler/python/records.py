@@ -82,7 +82,7 @@ def movable(f: Frame, node: ast.AST, record: ArrayRef) -> ArrayRef:
     """The same record with all of its place in the base, so that a variable can hold one or another of an array."""
     offset = constant(Kind.INT32, record.offset)
     base = offset if record.base is None else arith.binary(f, node, "Add", record.base, offset)
-    return replace(record, base=replace(base, drift=False), offset=0)
+    return replace(record, base=base.settled, offset=0)
 
 
 def _part(
@@ -105,7 +105,7 @@ def _part(
     factor = step // unit
     base = array.base
     if base is not None and factor != 1:
-        base = replace(arith.binary(f, node, "Mult", base, constant(Kind.INT32, factor)), drift=False)
+        base = arith.binary(f, node, "Mult", base, constant(Kind.INT32, factor)).settled
     return replace(
         array,
         storage=storage,

@@ -145,7 +145,9 @@ def _along(f: Frame, node: ast.AST, axis: ArrayRef, cut: Slice) -> tuple[ArrayRe
     extent = _length(f, node, begin or constant(Kind.INT32, 0), end, step)
     if begin is None:  # a view whose extent is a number has a base too, so that it can be another one on another path
         return replace(axis, base=axis.base or constant(Kind.INT32, 0)), extent, step * axis.strides[0]
-    base = scaled(f, node, axis, begin if isinstance(begin, Value) else constant(Kind.INT32, begin), axis.strides[0])
+    base = scaled(
+        f, node, axis.base, begin if isinstance(begin, Value) else constant(Kind.INT32, begin), axis.strides[0]
+    )
     return replace(axis, base=base), extent, step * axis.strides[0]
 
 

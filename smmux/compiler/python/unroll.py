@@ -27,7 +27,10 @@ def worth_unrolling(f: Frame, node: ast.For, trips: int) -> bool:
     """False if the unrolled loop is known, or sure, to be too long."""
     if (node, trips, f.source) in f.ctx.too_long:
         return False
-    stores = sum(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for s in node.body for n in ast.walk(s))
+    stores = f.ctx.stores.get(node)
+    if stores is None:
+        parts = (n for s in node.body for n in ast.walk(s))
+        stores = f.ctx.stores[node] = sum(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in parts)
     return bool(trips * max(stores, 1) <= f.ctx.options.unroll_limit)
 
 
