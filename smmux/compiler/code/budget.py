@@ -58,6 +58,35 @@ def _allocated(function: Function) -> Allocated:
     return Allocated(function, order, graph, classes, allocate(classes))
 
 
+class _Lowered:
+    """A function behind the passes up to scheduling: its code by the most values that may be live."""
+
+    def __init__(self, finish: Finish, most: int) -> None:
+        self.finish, self.most = finish, most
+        self._codes: dict[int, Allocated] = {}  # without those that did not fit
+        self._needs: dict[int, Assignment] = {}
+
+    def needs(self, live: int) -> Assignment:
+        """The registers of the code."""
+        if live not in self._needs:
+            self._needs[live] = self.code(live).assignment
+        return self._needs[live]
+
+    def fits(self, live: int, limit: int) -> bool:
+        """Whether the code has no more than so many registers."""
+        needs = self.needs(live)
+        fits = needs.nregs <= limit and needs.npreds <= MAX_PREDS
+        if not fits:
+            self._codes.pop(live, None)
+        return fits
+
+    def code(self, live: int) -> Allocated:
+        """The code, which is not to be changed."""
+        if live not in self._codes:
+            self._codes[live] = _allocated(self.finish(live))
+        return self._codes[live]
+
+
 class Search:
     """Makes code from one prepared function until it fits.
 
@@ -77,53 +106,56 @@ class Search:
         self.limit = options.max_registers
         self.free = options.schedule == "list"  # whether a limit of `finish` makes a difference
         self.thrift = options.thrift if self.free else None
+        self._known: dict[int, _Lowered] = {}
 
     def run(self) -> Allocated:
         """The code that is kept. Raises CompileError where none fits."""
-        finish, most = self._lowered(UNLIMITED)
-        best = _allocated(finish(UNLIMITED))
-        limits = self.thrift.limits(best.assignment.nregs, self.limit) if self.thrift else (self.limit,)
+        first = self._lowered(UNLIMITED)
+        needed = first.needs(UNLIMITED).nregs
+        limits = self.thrift.limits(needed, self.limit) if self.thrift else (self.limit,)
         for self.limit in limits:
-            if self._fits(best):
-                return best
-            if fitting := self._first_fit(finish) or self._bisect(most):
-                return fitting
-        return self._spill(most)
+            if first.fits(UNLIMITED, self.limit):
+                return first.code(UNLIMITED)
+            fitting = first if self._fits(first) else self._bisect(first.most)
+            if fitting:
+                return fitting.code(self._loosest(fitting))
+        return self._spill(first.most)
 
-    def _lowered(self, held: int) -> tuple[Finish, int]:
-        function = self.prepared.copy()
-        most = self.lower(function, held)
-        return self.finish(function), most
+    def _lowered(self, held: int) -> _Lowered:
+        if held not in self._known:
+            function = self.prepared.copy()
+            most = self.lower(function, held)
+            self._known[held] = _Lowered(self.finish(function), most)
+        return self._known[held]
 
-    def _fits(self, code: Allocated) -> bool:
-        return code.assignment.nregs <= self.limit and code.assignment.npreds <= MAX_PREDS
+    def _fits(self, lowered: _Lowered) -> bool:
+        """Whether code of the scheduler fits, program order as the last resort."""
+        return (self.free and lowered.fits(self.limit, self.limit)) or lowered.fits(0, self.limit)
 
-    def _first_fit(self, finish: Finish) -> Allocated | None:
-        """The code of the scheduler under the loosest limit that fits, program order as the last resort; None if none
-        fits."""
-        if self.free and self._fits(code := _allocated(finish(self.limit))):
-            return code
-        best = _allocated(finish(0))
-        if not self._fits(best):
-            return None
+    def _loosest(self, lowered: _Lowered) -> int:
+        """The loosest limit of the scheduler under which code fits, of a function of which there is such code."""
+        if self.free and lowered.fits(self.limit, self.limit):
+            return self.limit
         fitting, failing = 0, self.limit if self.free else 1
         while failing - fitting > 1:  # copies and holes in live ranges take registers beyond those that it counts
             live = (fitting + failing) // 2
-            code = _allocated(finish(live))
-            fitting, failing, best = (live, failing, code) if self._fits(code) else (fitting, live, best)
-        return best
+            fitting, failing = (live, failing) if lowered.fits(live, self.limit) else (fitting, live)
+        return fitting
 
-    def _bisect(self, most: int) -> Allocated | None:
-        """The code with the most values in loops that fits, or None. A larger budget takes the same steps, or steps to
-        more."""
+    def _bisect(self, most: int) -> _Lowered | None:
+        """The function with the most values in loops of which code fits, or None. A larger budget takes the same steps,
+        or steps to more."""
         fitting, failing = -1, most
         best = None
         while failing - fitting > 1:
             held = (fitting + failing) // 2 if best else 0
-            code = self._first_fit(self._lowered(held)[0])
-            if code is None and not held:
+            lowered = self._lowered(held)
+            if self._fits(lowered):
+                fitting, best = held, lowered
+            elif held:
+                failing = held
+            else:
                 return None
-            fitting, failing, best = (held, failing, code) if code else (fitting, held, best)
         return best
 
     def _spill(self, most: int) -> Allocated:
@@ -131,7 +163,7 @@ class Search:
         candidates: list[Allocated] = []
         failure: CompileError | None = None
         for held in sorted({min(held, most) for held in (most, self.limit, self.limit - RESERVE[1], 0)}):
-            finish, _ = self._lowered(held)
+            finish = self._lowered(held).finish
             for live in (self.limit - RESERVE[0], 0) if self.free else (0,):
                 try:
                     candidates.append(spilled(_allocated(finish(live)), self.limit))

@@ -26,9 +26,10 @@ def remove_dead(function: Function) -> None:
                 if definition is not None and definition not in live:
                     live.add(definition)
                     work.append(definition)
-    read = {operand for instr in live for operand in instr.srcs if isinstance(operand, Reg)}
-    for instr in live:
-        if instr.op.startswith("atom.") and instr.dsts and not any(dst in read for dst in instr.dsts):
-            instr.dsts = ()
+    if atomics := [instr for instr in live if instr.op.startswith("atom.") and instr.dsts]:
+        read = {operand for instr in live for operand in instr.srcs if isinstance(operand, Reg)}
+        for instr in atomics:
+            if not any(dst in read for dst in instr.dsts):
+                instr.dsts = ()
     for block in function.blocks:
         block.instrs = [instr for instr in block.instrs if instr in live]
