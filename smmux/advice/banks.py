@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from smmux import _core, cuda, gpus
 from smmux.advice.improvement import WORTH, Improvement
 from smmux.advice.sites import Site, busy_share, by_array, total
+from smmux.base.trees import walk
 from smmux.compiler.ir import Storage
 from smmux.kernels.kernel import Kernel, definition_of
 from smmux.machines.occupancy import occupancy
@@ -143,7 +144,7 @@ def padded(kernel: Kernel, array: Storage, words: int) -> Kernel | None:
 
 def _shape(array: Storage, source: FunctionSource, tree: ast.AST) -> ast.Tuple | None:
     """Find the shape of a shared array that the kernel declares with several axes."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if array.loc is None or not calls(source, node, (cuda.shared.array,)):
             continue
         assert isinstance(node, ast.Call)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smmux import cuda
 from smmux.advice.sites import LANES, lanes_of
+from smmux.base.trees import walk
 from smmux.compiler.program import Program
 from smmux.kernels.kernel import Kernel, definition_of
 from smmux.results.result import Result
@@ -30,7 +31,7 @@ def unneeded(run: Result, kernel: Kernel) -> list[int]:
     """
     needed, met = set[int](), set[int]()
     source = definition_of(kernel)
-    looped = {node.lineno for loop in ast.walk(source.node) if isinstance(loop, LOOPS) for node in _syncs(source, loop)}
+    looped = {node.lineno for loop in walk(source.node) if isinstance(loop, LOOPS) for node in _syncs(source, loop)}
     for block in np.unique(run.accesses["block"]):
         records = run.accesses[run.accesses["block"] == block]
         lines = _lines(run.program, records)
@@ -60,7 +61,7 @@ class _Without(ast.NodeTransformer):
 
 def _syncs(source: FunctionSource, tree: ast.AST) -> list[ast.Expr]:
     """List the statements `cuda.syncthreads()` of a tree."""
-    statements = [node for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    statements = [node for node in walk(tree) if isinstance(node, ast.Expr)]
     return [node for node in statements if calls(source, node.value, (cuda.syncthreads,))]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from smmux.base.trees import walk
 from smmux.compiler.ir import Reg
 from smmux.preload.classes import CLASSES, Row
 from smmux.preload.counters import Counters, NoBox
@@ -122,7 +123,7 @@ def _part(study: Study, row: Row, array: NDArray[Any]) -> Part:
     node = found.node
     if node is None or not isinstance(node.value, ast.Name) or node.value.id != found.name:
         raise NoBox("a read through another name, or in a device function", found.line)
-    assigned = (n for n in ast.walk(study.source.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    assigned = (n for n in walk(study.source.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     if any(n.id == node.value.id for n in assigned):
         raise NoBox("a name that the kernel gives to another array", found.line)
     (part, *more) = found.parts

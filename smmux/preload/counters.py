@@ -6,6 +6,7 @@ import ast
 from contextlib import suppress
 from dataclasses import dataclass
 
+from smmux.base.trees import walk
 from smmux.preload.tiles import Tiles
 from smmux.source.constants import evaluate
 from smmux.source.function_source import FunctionSource
@@ -38,16 +39,16 @@ class Counters:
     def of(self, place: int, node: ast.AST) -> Counter:
         """Return the counter of a loop around a node. Raises NoBox if the variable is none, or is not known there."""
         line = self.tiles.loops[place].line
-        loops = [n for n in ast.walk(self.source.node) if isinstance(n, ast.For | ast.While) and n.lineno == line]
+        loops = [n for n in walk(self.source.node) if isinstance(n, ast.For | ast.While) and n.lineno == line]
         refusal = NoBox(f"the loop of line {line}, whose variable does not count its iterations", line)
         if len(loops) != 1 or not isinstance(loop := loops[0], ast.For) or not isinstance(loop.target, ast.Name):
             raise refusal
         call = loop.iter
         if not isinstance(call, ast.Call) or self.source.resolve(call.func) is not range or call.keywords:
             raise refusal
-        if not any(one is node for one in ast.walk(loop)):
+        if not any(one is node for one in walk(loop)):
             raise NoBox(f"a variable of the loop of line {line}, read behind it", line)
-        stores = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        stores = [n for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         if sum(n.id == loop.target.id for n in stores) > 1:
             raise refusal
         start, *rest = call.args if len(call.args) > 1 else [ast.Constant(0), *call.args]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from smmux.base.trees import walk
 from smmux.compiler.ir import Imm, Operand, Param, Reg, Special
 from smmux.preload.polynomials import Polynomials
 from smmux.preload.symbolic import Iteration, Polynomial, Symbol
@@ -35,7 +36,7 @@ class Names:
         self.loops = {values.iteration(loop).place: loop.line for loop in values.ranges.graph.loops}
         self.targets = {
             node.lineno: node.target.id
-            for node in ast.walk(source.node)
+            for node in walk(source.node)
             if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
         }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smmux.base.deep import deep
+from smmux.base.trees import walk
 from smmux.compiler import python as frontend
 from smmux.compiler.analysis.integer_ranges import Ranges
 from smmux.compiler.ir import Block, Function, Instr, Mem, Operand, Space
@@ -97,7 +98,7 @@ def lowered(source: FunctionSource, signature: Signature, facts: Facts) -> Funct
 def found(source: FunctionSource, function: Function, facts: Facts) -> tuple[Polynomials, list[Found]]:
     """Return the polynomials of a function from `lowered`, and its global accesses in the order of the source."""
     values = Polynomials(Ranges(function, facts))
-    subscripts = [node for node in ast.walk(source.node) if isinstance(node, ast.Subscript)]
+    subscripts = [node for node in walk(source.node) if isinstance(node, ast.Subscript)]
     rows: dict[tuple[Any, ...], Found] = {}
     for block, instr, mem in _global(values):
         loc = instr.loc

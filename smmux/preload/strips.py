@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from smmux.base.trees import walk
 from smmux.preload.counters import Counter, Counters, NoBox
 from smmux.preload.study import Study
 from smmux.preload.symbolic import Opaque
@@ -39,7 +40,7 @@ class Strip:
 def loops(study: Study) -> tuple[list[Strip], dict[ast.For, str]]:
     """Return the loops that may have barriers, and for the others why they may not."""
     found, refused = [], {}
-    for node in ast.walk(study.source.node):
+    for node in walk(study.source.node):
         if isinstance(node, ast.For):
             try:
                 found.append(_strip(study, node))
@@ -53,10 +54,10 @@ def _strip(study: Study, node: ast.For) -> Strip:
     body = study.source.node.body
     if node not in body:
         raise NoBox("stands in another statement, which some threads may not reach")
-    before = [inner for one in body[: body.index(node)] for inner in ast.walk(one)]
+    before = [inner for one in body[: body.index(node)] for inner in walk(one)]
     if any(isinstance(inner, ast.Return) for inner in before):
         raise NoBox("stands behind a return")
-    if node.orelse or any(isinstance(inner, LEAVING) for inner in ast.walk(node)):
+    if node.orelse or any(isinstance(inner, LEAVING) for inner in walk(node)):
         raise NoBox("may be left before its end, or has an else")
     places = [place for place, loop in study.tiles.loops.items() if loop.line == node.lineno]
     try:
@@ -77,5 +78,5 @@ def _strip(study: Study, node: ast.For) -> Strip:
 
 def _changed(stop: ast.expr, loop: ast.For) -> bool:
     """Tell whether a loop changes a name that its range depends on. Python computes the range only once."""
-    stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(stop))
+    stored = {n.id for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return any(isinstance(n, ast.Name) and n.id in stored for n in walk(stop))

@@ -38,6 +38,7 @@ from typing import Any, Final, TypeVar
 from smmux import cuda
 from smmux.base.parsing import expression, module, statement
 from smmux.base.tracebacks import brief
+from smmux.base.trees import walk
 from smmux.errors import CompileError, ConfigError
 from smmux.kernels.kernel import Kernel
 from smmux.preload.boxes import Box, Use
@@ -141,7 +142,7 @@ def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
 def _with_loops(studied: Study, number: int, error: NoBox, others: dict[ast.For, str]) -> NoBox:
     """Say why an array has no tile for the whole block, and why the loops that read it load none either."""
     nodes = {row.found.node for row in studied.rows if row.found.array == number}
-    around = [loop for loop in others if any(node in nodes for node in ast.walk(loop))]
+    around = [loop for loop in others if any(node in nodes for node in walk(loop))]
     texts = "".join(
         f"; the loop of line {loop.lineno}, which could load parts of it, {others[loop]}" for loop in around
     )
@@ -229,7 +230,7 @@ class _Writer:
         """Find the copy of a node in the draft."""
         place = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
         text = ast.unparse(node)
-        for one in ast.walk(self.draft.tree):
+        for one in walk(self.draft.tree):
             if isinstance(one, type(node)) and ast.unparse(one) == text:
                 if (one.lineno, one.col_offset, one.end_lineno, one.end_col_offset) == place:
                     return one

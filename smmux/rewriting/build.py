@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from smmux.base.parsing import expression
+from smmux.base.trees import walk
 
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
@@ -17,7 +18,7 @@ Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | as
 
 def names_in(*nodes: ast.AST | None) -> set[str]:
     """All names that occur."""
-    return {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for node in nodes if node is not None for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def lists(node: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -56,7 +57,7 @@ def shell(node: Compound) -> Compound:
 
 def at(node: Node, place: ast.AST) -> Node:
     """The node, all of it put where `place` is in the user's file."""
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if "lineno" in inner._attributes:
             ast.copy_location(inner, place)
     return node
@@ -64,7 +65,7 @@ def at(node: Node, place: ast.AST) -> Node:
 
 def surrounding(node: Node, place: ast.stmt) -> Node:
     """A new statement around others: those of its parts that have no place yet are put where `place` is."""
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, place)
     return node
@@ -75,7 +76,7 @@ def surrounding(node: Node, place: ast.stmt) -> Node:
 
 def behind(tree: ast.AST, node: ast.stmt, *new: ast.stmt) -> None:
     """Put new statements behind one of a tree, in place."""
-    around = (body for outer in ast.walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer))
+    around = (body for outer in walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer))
     body = next(body for body in around if node in body)
     place = body.index(node) + 1
     body[place:place] = [at(statement, node) for statement in new]
@@ -83,7 +84,7 @@ def behind(tree: ast.AST, node: ast.stmt, *new: ast.stmt) -> None:
 
 def substitute(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
     """Put a node in the place of another one, in place."""
-    for outer in ast.walk(tree):
+    for outer in walk(tree):
         for name, value in ast.iter_fields(outer):
             if value is old:
                 setattr(outer, name, new)

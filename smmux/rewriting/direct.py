@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux.base.trees import walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.kernels.kernel import Kernel
 from smmux.language.kernel_only import Dim3
@@ -99,7 +100,7 @@ def _aliases(source: FunctionSource) -> dict[str, ast.Assign]:
     """Variables that stand for one object from outside all along, with the assignment that says so."""
     times = Counter(assigned_names(source.node.body))
     found: dict[str, ast.Assign] = {}
-    for node in ast.walk(source.node):
+    for node in walk(source.node):
         target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
         if not isinstance(target, ast.Name) or times[target.id] != 1 or target.id in source.parameters:
             continue

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from smmux import cuda
+from smmux.base.trees import walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.rewriting.build import at, has_docstring, lists, names_in, renamed, substitute
 from smmux.rewriting.draft import Draft, without_annotations
@@ -38,6 +39,7 @@ class Inliner:
         self.arrays, self.counters = arrays, _counters([draft.tree])
         self.wanted = (*BARRIERS, cuda.shared.array) if barriers else (cuda.shared.array,)
         self.reason = "has a barrier" if barriers else "accesses the array"
+        self.wanting: dict[FunctionSource, bool] = {}  # whether device functions have such calls
         self.around: set[str] = set()  # variables of the loops around a statement
         self.mine: dict[str, FunctionSource] = {}  # names that inlining has brought in
 
@@ -80,12 +82,14 @@ class Inliner:
         given = [*call.args, *(k.value for k in call.keywords)]
         if any(isinstance(value, ast.Name) and value.id in self.arrays for value in given):
             return function
-        inside = (calls(f, node, self.wanted) for f in functions(function) for node in ast.walk(f.node))
-        return function if any(inside) else None
+        if function not in self.wanting:
+            inside = (calls(f, node, self.wanted) for f in functions(function) for node in walk(f.node))
+            self.wanting[function] = any(inside)
+        return function if self.wanting[function] else None
 
     def inlined(self, *nodes: ast.AST) -> list[ast.Call]:
         """Calls in expressions that have to be written out."""
-        inside = (n for node in nodes for n in ast.walk(node))
+        inside = (n for node in nodes for n in walk(node))
         return [n for n in inside if isinstance(n, ast.Call) and self.function(n) is not None]
 
     # -- calls within expressions
@@ -98,7 +102,7 @@ class Inliner:
         part: ast.expr = node.target
         while isinstance(part, ast.Subscript):
             indices = list(part.slice.elts) if isinstance(part.slice, ast.Tuple) else [part.slice]
-            changing = [i for i in indices if any(isinstance(n, ast.Call | ast.Subscript) for n in ast.walk(i))]
+            changing = [i for i in indices if any(isinstance(n, ast.Call | ast.Subscript) for n in walk(i))]
             made[:0] = [self.put_in_front(i, node, "index", f"{_root(part)}_index") for i in changing]
             part = part.value
         if not isinstance(node.target, ast.Subscript) or not self.inlined(node.value):
@@ -130,9 +134,9 @@ class Inliner:
         first = next((n for n in order if isinstance(n, ast.Call) and self.function(n) is not None), None)
         if first is None or any(map(_skips, order)):
             return []
-        arguments = {id(n) for n in ast.walk(first)}
+        arguments = {id(n) for n in walk(first)}
         loads = [n for n in order[: order.index(first)] if id(n) not in arguments and self.depends(n)]
-        inner = {id(n) for load in loads for n in ast.walk(load) if n is not load}
+        inner = {id(n) for load in loads for n in walk(load) if n is not load}
         outer = [load for load in loads if id(load) not in inner and isinstance(load, ast.expr)]
         return [self.put_in_front(part, node, f"{_root(part)}_value") for part in [*outer, first]]
 
@@ -253,7 +257,7 @@ class Inliner:
 
 def _exits(node: ast.AST) -> list[ast.Return]:
     """The `return`s in a statement."""
-    return [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+    return [n for n in walk(node) if isinstance(n, ast.Return)]
 
 
 def _always_returns(body: list[ast.stmt]) -> bool:
@@ -308,7 +312,7 @@ def _counters(body: list[ast.stmt]) -> set[str]:
 
 
 def _uses(node: ast.AST) -> Counter[str]:
-    return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return Counter(n.id for n in walk(node) if isinstance(n, ast.Name))
 
 
 def _outer_loops(node: ast.AST, around: frozenset[str] = frozenset()) -> Iterator[ast.For]:

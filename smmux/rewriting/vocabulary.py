@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from smmux import cuda
+from smmux.base.trees import walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.rewriting.refusals import refuse
 from smmux.source.attributes import peek
@@ -38,7 +39,7 @@ def functions(source: FunctionSource) -> Iterator[FunctionSource]:
         if function not in seen:
             seen.add(function)
             yield function
-            named = [n for n in ast.walk(function.node) if isinstance(n, ast.Name | ast.Attribute)]
+            named = [n for n in walk(function.node) if isinstance(n, ast.Name | ast.Attribute)]
             at_hand = [function.resolve(n) for n in named if from_outside(function, n)]
             waiting += held_functions((*at_hand, *function.defaults.values()))
 
@@ -59,7 +60,7 @@ def acts(source: FunctionSource, node: ast.AST) -> bool:
     called = device_function(source, node)
     if called is None:
         return id(source.resolve(node.func)) in ATOMICS or prints(source, node)
-    inside = [(function, n) for function in functions(called) for n in ast.walk(function.node)]
+    inside = [(function, n) for function in functions(called) for n in walk(function.node)]
     stores = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for _, n in inside)
     return stores or any(acts(f, n) for f, n in inside if isinstance(n, ast.Call) and device_function(f, n) is None)
 
@@ -67,7 +68,7 @@ def acts(source: FunctionSource, node: ast.AST) -> bool:
 def refuse_grids(source: FunctionSource) -> None:
     """Refuse a kernel whose blocks all wait for each other: those without shared memory, or a turn, cannot arrive."""
     for function in functions(source):
-        for node in ast.walk(function.node):
+        for node in walk(function.node):
             if calls(function, node, (cuda.cg.this_grid,)):
                 why = "all blocks of the grid wait for each other here, and blocks that wait for shared memory, or for"
                 raise refuse(function, node, f"{why} their turn with it, cannot arrive")
@@ -75,6 +76,6 @@ def refuse_grids(source: FunctionSource) -> None:
 
 def prints(source: FunctionSource, node: ast.AST) -> bool:
     """Whether a statement prints, or calls what does."""
-    called = (device_function(source, n) for n in ast.walk(node) if isinstance(n, ast.Call))
+    called = (device_function(source, n) for n in walk(node) if isinstance(n, ast.Call))
     places = [(source, node), *((f, f.node) for outer in called if outer is not None for f in functions(outer))]
-    return any(isinstance(n, ast.Call) and f.resolve(n.func) is print for f, tree in places for n in ast.walk(tree))
+    return any(isinstance(n, ast.Call) and f.resolve(n.func) is print for f, tree in places for n in walk(tree))

@@ -22,6 +22,7 @@ import numpy as np
 
 from smmux.base import parsing, texts
 from smmux.base.deep import deep
+from smmux.base.trees import walk
 from smmux.errors import CompileError, Error
 from smmux.language.hints import overlap
 from smmux.language.numba_types import of_smmux
@@ -142,7 +143,7 @@ class FunctionSource:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the text with the captured objects that the function uses, as they are now."""
-        roots = {next(n.id for n in ast.walk(e) if isinstance(n, ast.Name)) for e in self.free}
+        roots = {next(n.id for n in walk(e) if isinstance(n, ast.Name)) for e in self.free}
         captured = {name: _Stored(self.captured[name]) for name in sorted(roots) if name in self.captured}
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return _restored, ({**values, "captured": captured, "defaults": dict(self.defaults)},)
@@ -217,7 +218,7 @@ def from_function(
 
 def _short(source: FunctionSource) -> FunctionSource:
     """The source, whose integers are of a length that all passes can write down. Raises CompileError."""
-    for node in ast.walk(source.node):
+    for node in walk(source.node):
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > MOST_BITS:
             raise source.error(node, str(TooLong()))
     return source
@@ -250,7 +251,7 @@ def _function_of(code: types.CodeType, tree: ast.AST) -> ast.FunctionDef:
     """The function of a tree that compiles to this code; a lambda becomes a function that returns its value."""
     if code.co_name == "<lambda>":
         return _named(_lambda_of(code, tree))
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             if code.co_firstlineno in (node.lineno, *(decorator.lineno for decorator in node.decorator_list[:1])):
                 return node
@@ -260,7 +261,7 @@ def _function_of(code: types.CodeType, tree: ast.AST) -> ast.FunctionDef:
 def _lambda_of(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
     """The innermost lambda that holds the places of all instructions."""
     places = [(line, column, last, end) for line, last, column, end in code.co_positions() if end]
-    lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
+    lambdas = [node for node in walk(tree) if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
     return [
         node
         for node in lambdas
@@ -300,7 +301,7 @@ def from_text(
         line = error.text or ""
         longest = max(re.findall(r"\w+", line), key=len, default="")  # Python does not say where in the line it is
         raise CompileError(str(TooLong()), filename, error.lineno, line.find(longest) + 1, line) from None
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef) and name in ("", node.name):
             return _short(FunctionSource(node, filename, captured, tuple(text.splitlines()), device, fastmath))
     raise CompileError(f"no function {name!r} in the source" if name else "no function in the source", filename, 1, 1)
@@ -333,7 +334,7 @@ def _parse(text: str, first: int, name: str, filename: str) -> ast.FunctionDef:
     indented = text[:1].isspace()
     tree = parsing.module("if True:\n" + text if indented else text, filename)
     ast.increment_lineno(tree, first - 1 - indented)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
     raise CompileError(f"{name!r} is not defined by a def statement", filename, first, 1, text.splitlines()[0])
@@ -342,7 +343,7 @@ def _parse(text: str, first: int, name: str, filename: str) -> ast.FunctionDef:
 def assigned_names(body: Iterable[ast.AST]) -> Iterator[str]:
     """Names that statements or expressions assign, in any nested one."""
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
 
@@ -392,7 +393,7 @@ def _free(body: list[ast.stmt], local: frozenset[str]) -> Iterator[ast.expr]:
     """Captured names with the attributes taken of them."""
     inner: set[int] = set()
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if id(node) in inner or not isinstance(node, ast.Name | ast.Attribute):
                 continue
             root: ast.expr = node

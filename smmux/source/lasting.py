@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux.base.trees import walk
 from smmux.language.types import Scalar
 from smmux.source.attributes import peek
 from smmux.source.function_source import MISSING, FunctionSource
@@ -46,7 +47,7 @@ def _function(source: FunctionSource, seen: dict[int, int]) -> tuple[Any, ...]:
     seen[id(source)] = len(seen)
     if source.transformed or source.remade or source.original or source.webs or source.apart or source.separate:
         raise _Unknown
-    places = [(n.lineno, n.col_offset) for n in ast.walk(source.node) if isinstance(n, ast.expr | ast.stmt)]
+    places = [(n.lineno, n.col_offset) for n in walk(source.node) if isinstance(n, ast.expr | ast.stmt)]
     options = source.device, source.fastmath, source.library, source.max_registers, source.typing
     captured = [(ast.unparse(e), _captured(source, e, seen)) for e in source.free]
     defaults = [(name, _words(value, seen)) for name, value in source.defaults.items()]
@@ -56,7 +57,7 @@ def _function(source: FunctionSource, seen: dict[int, int]) -> tuple[Any, ...]:
 
 def _captured(source: FunctionSource, name: ast.expr, seen: dict[int, int]) -> Any:
     """What a name, or an attribute of one, stands for; attributes of modules of `KNOWN` by where they are."""
-    root = next(node for node in ast.walk(name) if isinstance(node, ast.Name))
+    root = next(node for node in walk(name) if isinstance(node, ast.Name))
     module = source.lookup(root.id)
     if isinstance(module, types.ModuleType):
         if not _is_known(module.__name__) or sys.modules.get(module.__name__) is not module:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from smmux.base.files_read import files_read
+from smmux.base.trees import walk
 from smmux.errors import ConfigError
 from smmux.sweep.plainly import attribute, is_a
 
@@ -263,7 +264,7 @@ def _parsed(text: bytes, python: bool) -> Text:
 def _imports(tree: ast.AST) -> set[tuple[int, str]]:
     """Modules that a text may import: how many folders up, and the name from there."""
     found = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             found |= {(0, alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -276,7 +277,7 @@ def _imports(tree: ast.AST) -> set[tuple[int, str]]:
 
 def _names(tree: ast.AST) -> Iterator[str]:
     """Names, attributes and texts that could be names, inside functions."""
-    inside = (inner for node in ast.walk(tree) if isinstance(node, FUNCTIONS) for inner in _outermost(node))
+    inside = (inner for node in walk(tree) if isinstance(node, FUNCTIONS) for inner in _outermost(node))
     for node in inside:
         if isinstance(node, ast.Name):
             yield node.id

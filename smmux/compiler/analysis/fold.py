@@ -143,7 +143,7 @@ def simplify(op: str, srcs: tuple[Operand, ...], type: Type, defs: dict[Reg, Ins
 
     defs: the definition of each register. Constants stand second in commutative operations.
     """
-    if srcs and all(isinstance(src, Imm) for src in srcs):
+    if srcs and isinstance(srcs[0], Imm) and all(isinstance(src, Imm) for src in srcs):
         bits = evaluate(op, tuple(src.bits for src in srcs if isinstance(src, Imm)))
         if bits is not None:
             return Imm(bits, type)

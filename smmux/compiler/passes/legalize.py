@@ -82,8 +82,10 @@ def legalize(function: Function) -> None:
             if instr.op in ("mov.b32", "mov.pred"):
                 result.append(_copy(instr))
                 continue
-            if any(isinstance(src, Imm) and src.type is Type.PRED for src in instr.srcs):
-                instr.srcs = tuple(_predicate(function, src, instr, result) for src in instr.srcs)
+            for src in instr.srcs:
+                if isinstance(src, Imm) and src.type is Type.PRED:
+                    instr.srcs = tuple(_predicate(function, src, instr, result) for src in instr.srcs)
+                    break
             if instr.op.startswith("st."):
                 values = [_register(function, src, instr, result, held) for src in instr.srcs[1:]]
                 instr.srcs = (instr.srcs[0], *values)

@@ -46,8 +46,10 @@ class _Resolver:
             if any(isinstance(instr, Index) for instr in block.instrs):
                 block.instrs = [new for old in block.instrs for new in self._resolved(old, block)]
         for instr in self.function.instrs():
-            if any(isinstance(src, Reg) and src in self.same for src in instr.srcs):
-                instr.srcs = tuple(map(self._final, instr.srcs))
+            for src in instr.srcs:
+                if isinstance(src, Reg) and src in self.same:
+                    instr.srcs = tuple(map(self._final, instr.srcs))
+                    break
         for access in self.ranges.used:
             access.attrs = {**access.attrs, "keep": 1}
 

@@ -82,8 +82,10 @@ def _rename(function: Function, graph: Graph, variables: set[Reg], origin: dict[
                     current[origin[instr]] = instr.dsts[0]
                 kept.append(instr)
                 continue
-            if any(isinstance(src, Reg) and src in variables for src in instr.srcs):
-                instr.srcs = tuple(_current(current, src, variables) for src in instr.srcs)
+            for src in instr.srcs:
+                if isinstance(src, Reg) and src in variables:
+                    instr.srcs = tuple(_current(current, src, variables) for src in instr.srcs)
+                    break
             if instr.guard is not None and instr.guard in variables:
                 guard = _current(current, instr.guard, variables)
                 if not isinstance(guard, Reg):
@@ -94,7 +96,7 @@ def _rename(function: Function, graph: Graph, variables: set[Reg], origin: dict[
             if source is not None and instr.dsts[0] in variables:
                 current[instr.dsts[0]] = source
                 continue
-            if any(dst in variables for dst in instr.dsts):
+            if not variables.isdisjoint(instr.dsts):
                 fresh = [function.reg(dst.type, dst.name) if dst in variables else dst for dst in instr.dsts]
                 current.update((old, new) for old, new in zip(instr.dsts, fresh, strict=True) if old is not new)
                 instr.dsts = tuple(fresh)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from smmux.base.trees import walk
 from smmux.compiler import ir
 from smmux.compiler.build.numbers import Kind, Value, constant, weak
 from smmux.compiler.python.context import Env, Frame, Key
@@ -148,7 +149,7 @@ def sure(f: Frame, node: ast.expr) -> bool:
     """True if all variables in an expression are assigned, so that computing it cannot fail where it is not wanted."""
     if f.ctx.dry or f.source.transformed:
         return True
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name) and inner.id in f.source.locals and not state(f.ctx.env, f.key(inner.id)).const:
             return False
     return True

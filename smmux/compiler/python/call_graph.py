@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from smmux.base.trees import walk
 from smmux.source.attributes import peek
 from smmux.source.function_source import FunctionSource
 
@@ -37,7 +38,7 @@ def check_calls(source: FunctionSource) -> None:
 
 
 def _calls(source: FunctionSource) -> Iterator[tuple[ast.Call, FunctionSource]]:
-    for node in ast.walk(source.node):
+    for node in walk(source.node):
         if isinstance(node, ast.Call) and (function := device_function(source, node)) is not None:
             yield node, function
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from functools import partial
 
+from smmux.base.trees import walk
 from smmux.compiler.build.numbers import Complex, Kind, Value, unknown, weak
 from smmux.compiler.python import arith, array_choices, assignment, compare, environment
 from smmux.compiler.python.context import Frame
@@ -181,7 +182,7 @@ def harmless(f: Frame, node: ast.expr) -> bool:
     """True if an expression may be computed where its value is not wanted: it is short, touches no memory, and has no
     variable that may not be assigned."""
     count = 0
-    for inner in ast.walk(node):
+    for inner in walk(node):
         count += isinstance(inner, ast.expr)
         if not isinstance(inner, HARMLESS) or count > HARMLESS_NODES:
             return False

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from smmux.base.trees import walk
 from smmux.compiler import ir
 from smmux.compiler.analysis.ops import FENCES
 from smmux.compiler.build.builder import Mark
@@ -50,7 +51,7 @@ def _may(f: Frame, node: ast.For, over: Range) -> bool:
     if not plain or (over.step.known and over.step.const > LARGEST) or node.orelse:
         return False
     leaves = (ast.Break, ast.Continue, ast.Return, ast.While)
-    return not any(isinstance(inner, leaves) for statement in node.body for inner in ast.walk(statement))
+    return not any(isinstance(inner, leaves) for statement in node.body for inner in walk(statement))
 
 
 def refuse(f: Frame, node: ast.For, size: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from contextlib import suppress
 
+from smmux.base.trees import walk
 from smmux.compiler.build.numbers import Value
 from smmux.compiler.python import array_choices, environment
 from smmux.compiler.python.context import Frame, Inference, Unknown
@@ -81,7 +82,7 @@ def infer_statements(f: Frame, body: list[ast.stmt]) -> None:
             pass
         except CompileError as error:
             # Raised again when the statement is lowered, unless it turns out to be unreachable.
-            for target in ast.walk(node):
+            for target in walk(node):
                 if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store) and target.id not in f.types:
                     f.failed.setdefault(target.id, error)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from smmux.base.trees import walk
 from smmux.compiler.python import array_access
 from smmux.compiler.python.context import Edge, Env, Frame, Key
 from smmux.compiler.python.identity import same
@@ -65,14 +66,14 @@ def of_loop(f: Frame, node: ast.For | ast.While) -> Iterator[Key]:
 def _shown(f: Frame, node: ast.For | ast.While) -> Iterator[Key]:
     """Registers of per-thread arrays that the loop, as its text shows, stores to or passes to a function."""
     names: set[str] = set()
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
-            names |= {n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name)}
+            names |= {n.id for n in walk(inner.value) if isinstance(n, ast.Name)}
         elif isinstance(inner, ast.Call):
-            names |= {n.id for a in inner.args for n in ast.walk(a) if isinstance(n, ast.Name)}
-            names |= {n.id for k in inner.keywords for n in ast.walk(k.value) if isinstance(n, ast.Name)}
+            names |= {n.id for a in inner.args for n in walk(a) if isinstance(n, ast.Name)}
+            names |= {n.id for k in inner.keywords for n in walk(k.value) if isinstance(n, ast.Name)}
         elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Name | ast.Tuple):
-            names |= {n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name)}
+            names |= {n.id for n in walk(inner.value) if isinstance(n, ast.Name)}
     seen: set[Key] = set()
     for name in sorted(names):
         value = f.ctx.env.get(f.key(name))

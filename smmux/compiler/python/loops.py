@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from smmux.base.trees import walk
 from smmux.compiler import ir
 from smmux.compiler.build import words
 from smmux.compiler.build.numbers import Value, constant, weak
@@ -152,7 +153,7 @@ def _over_range(f: Frame, node: ast.For, over: Range, item: Item) -> None:
 def while_loop(f: Frame, node: ast.While) -> None:
     """while, with unrolling if the condition is known each time it is tested."""
     changing = set(assigned_names(node.body))
-    if any(isinstance(n, ast.Name) and n.id in changing for n in ast.walk(node.test)) and unroll_while(f, node):
+    if any(isinstance(n, ast.Name) and n.id in changing for n in walk(node.test)) and unroll_while(f, node):
         return
     condition = truth(f, node.test, evaluate(f, node.test))
     if condition.known and not condition.const:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from smmux.base.trees import walk
 from smmux.compiler import ir
 from smmux.compiler.build.numbers import weak
 from smmux.compiler.python import (
@@ -42,7 +43,7 @@ def assertion(f: Frame, node: ast.Assert) -> None:
 
     Under `check="bounds"` a condition that does not hold ends the launch.
     """
-    checked = f.ctx.options.bounds and not any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(node.test))
+    checked = f.ctx.options.bounds and not any(isinstance(n, ast.Call | ast.NamedExpr) for n in walk(node.test))
     if f.ctx.dry or not (checked or harmless(f, node.test)):
         return
     mark = f.b.mark()
@@ -82,7 +83,7 @@ def _told(f: Frame, argument: ast.expr) -> str:
     """What an exception is given, if it is constant; else how it is written."""
     if isinstance(argument, ast.Constant):
         return str(argument.value)
-    local = any(isinstance(inner, ast.Name) and inner.id in f.source.locals for inner in ast.walk(argument))
+    local = any(isinstance(inner, ast.Name) and inner.id in f.source.locals for inner in walk(argument))
     captured = None if local else f.source.resolve(argument)
     return str(captured) if isinstance(captured, str | int | float) else ast.unparse(argument)
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from smmux.base.trees import walk
 from smmux.compiler.build.builder import Mark
 from smmux.compiler.python import environment
 from smmux.compiler.python.context import Edge, Frame, LoopExits
@@ -29,7 +30,7 @@ def worth_unrolling(f: Frame, node: ast.For, trips: int) -> bool:
         return False
     stores = f.ctx.stores.get(node)
     if stores is None:
-        parts = (n for s in node.body for n in ast.walk(s))
+        parts = (n for s in node.body for n in walk(s))
         stores = f.ctx.stores[node] = sum(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in parts)
     return bool(trips * max(stores, 1) <= f.ctx.options.unroll_limit)
 

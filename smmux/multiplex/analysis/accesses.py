@@ -109,16 +109,21 @@ class Block:
 
 
 Event = Touch | Barrier | Jump | Alternatives | Loop | Called | Piece
+NESTED = (Alternatives, Loop, Called, Piece)
+"""Events that have others in them."""
 
 
 def flat(events: Iterable[Any]) -> Iterator[Any]:
     """All single events of a tree, in the order of the source."""
-    for event in events:
-        if isinstance(event, Alternatives | Loop | Called | Piece):
-            for inner in _sequences(event):
-                yield from flat(inner)
-        else:
+    waiting = [iter(events)]
+    while waiting:
+        for event in waiting[-1]:
+            if isinstance(event, NESTED):
+                waiting.extend(map(iter, reversed(_sequences(event))))
+                break
             yield event
+        else:
+            waiting.pop()
 
 
 def _sequences(event: Alternatives | Loop | Called | Piece) -> Sequence[Sequence[Event]]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from smmux.base.parsing import expression
+from smmux.base.trees import walk
 from smmux.rewriting.build import names_in
 from smmux.source.constants import number
 from smmux.source.function_source import MISSING, FunctionSource
@@ -166,10 +167,10 @@ def constant(source: FunctionSource, node: ast.expr) -> int | None:
 def assignments(tree: ast.AST) -> dict[str, list[ast.AST]]:
     """The nodes that assign each variable of a function."""
     found: dict[str, list[ast.AST]] = defaultdict(list)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            inside = [n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+            inside = [n for target in targets for n in walk(target) if isinstance(n, ast.Name)]
             for name in dict.fromkeys(n.id for n in inside if isinstance(n.ctx, ast.Store)):
                 found[name].append(node)
     return dict(found)

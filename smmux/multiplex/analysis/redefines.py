@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from smmux import cuda
+from smmux.base.trees import walk
 from smmux.language.types import Scalar
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Loop, Piece, Touch, barriers
 from smmux.multiplex.analysis.facts import Array, Scope, Site, value_of
@@ -224,7 +225,7 @@ def _updates(statement: ast.stmt | None, element: ast.Subscript) -> bool:
     """Whether a statement loads the element that it stores."""
     if isinstance(statement, ast.AugAssign):
         return statement.target is element
-    loaded = ast.walk(statement.value) if isinstance(statement, ast.Assign) else ()
+    loaded = walk(statement.value) if isinstance(statement, ast.Assign) else ()
     return any(isinstance(n, ast.Subscript) and ast.unparse(n) == ast.unparse(element) for n in loaded)
 
 
@@ -246,7 +247,7 @@ def place_text(site: Site, index: ast.expr, since: Site, synchronised: Collectio
     except UnknownError:
         return None
     while scope.caller is not None:
-        if any(isinstance(n, ast.Return) and n is not scope.tree.body[-1] for n in ast.walk(scope.tree)):
+        if any(isinstance(n, ast.Return) and n is not scope.tree.body[-1] for n in walk(scope.tree)):
             return None
         scope = scope.caller
     return " ".join(parts)
@@ -266,7 +267,7 @@ class _Texts:
 
     def head(self, scope: Scope, loop: ast.stmt) -> str:
         """What a loop runs over, if it makes all of its trips."""
-        leaves = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(loop))
+        leaves = any(isinstance(n, ast.Break | ast.Continue) for n in walk(loop))
         if not isinstance(loop, ast.For) or loop.orelse or leaves:
             raise UnknownError
         return self.of(scope, loop.iter)
@@ -311,7 +312,7 @@ class _Texts:
         loops = [n for function, n in self.site.loops if function is scope and n in stores]
         counted = [n for n in loops if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
         if counted and counted[-1] not in self.synchronised and name not in assigned_names(counted[-1].body):
-            if within is not None and not any(n is within for n in ast.walk(counted[-1])):
+            if within is not None and not any(n is within for n in walk(counted[-1])):
                 raise UnknownError
             return text
         value = value_of(stores[0], name) if len(stores) == 1 else None

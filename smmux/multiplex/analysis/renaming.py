@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from smmux.base.deep import deep
+from smmux.base.trees import walk
 from smmux.errors import CompileError
 from smmux.kernels.kernel import Kernel
 from smmux.multiplex.analysis.dataflow import Forward
@@ -67,7 +68,7 @@ def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
 def as_written(source: FunctionSource, node: ast.AST) -> str:
     """An expression or statement as text, with the names that its variables had."""
     node = copy.deepcopy(node)
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name):
             inner.id = source.webs.get(inner.id, inner.id)
     return ast.unparse(node)
@@ -103,7 +104,7 @@ def separated(source: FunctionSource) -> FunctionSource:
 
 def _plain(body: list[ast.stmt]) -> bool:
     """Whether statements and all in them are of kinds whose order of evaluation is known here."""
-    inside = [node for statement in body for node in ast.walk(statement)]
+    inside = [node for statement in body for node in walk(statement)]
     return all(isinstance(n, STATEMENTS) if isinstance(n, ast.stmt) else not isinstance(n, SCOPES) for n in inside)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from smmux.base.trees import walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.multiplex.analysis.accesses import Alternatives, Jump, Loop, Piece, escaping, flat
 from smmux.multiplex.analysis.dataflow import Backward
@@ -129,7 +130,7 @@ class Mentions:
             if name is None or name in needed:
                 yield from self.value(argument)
             if name in stored:
-                inside = (n for n in ast.walk(argument) if isinstance(n, ast.Name))
+                inside = (n for n in walk(argument) if isinstance(n, ast.Name))
                 yield from (Mention(n, reads=False, stores=True) for n in inside)
 
 
@@ -204,7 +205,7 @@ def leaving(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
 def stored_once(source: FunctionSource, node: ast.stmt, array: str) -> bool:
     """Whether a statement stores to each element of a per-thread array at most once, at one place."""
     places = list(_stores(node, array, ()))
-    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call) and device_function(source, inner))
+    calls = (inner for inner in walk(node) if isinstance(inner, ast.Call) and device_function(source, inner))
     if len(places) != 1 or any(array in names_in(*call.args, *call.keywords) for call in calls):
         return False
     index, loops = places[0]

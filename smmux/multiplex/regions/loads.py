@@ -21,6 +21,7 @@ from itertools import takewhile
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
+from smmux.base.trees import walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.multiplex.analysis.accesses import Block, Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.facts import Array
@@ -279,7 +280,7 @@ def _declare(analysis: Analysis, buffer: Buffer) -> None:
     extents = buffer.extents
     shape = extents[0] if len(extents) == 1 else ast.Tuple(list(extents), ast.Load())
     made = ast.Assign([ast.Name(buffer.name, ast.Store())], call(f"{module}.local.array", shape, node.args[1]))
-    declared = (n for n in ast.walk(analysis.tree) if isinstance(n, ast.Assign) and n.value is node)
+    declared = (n for n in walk(analysis.tree) if isinstance(n, ast.Assign) and n.value is node)
     behind(analysis.tree, next(declared), made)
 
 
@@ -296,7 +297,7 @@ def works(source: FunctionSource, piece: Piece) -> bool:
     """Whether a statement is enough work to overlap with something: a loop, or the call of a device function."""
     return any(
         isinstance(n, ast.For | ast.While) or isinstance(n, ast.Call) and device_function(source, n) is not None
-        for n in ast.walk(piece.node)
+        for n in walk(piece.node)
     )
 
 
@@ -335,7 +336,7 @@ def _peelable(analysis: Analysis, before: list[Piece], piece: Piece) -> Peeling 
     loads = list(touches(piece.events, "global"))
     if len(loads) != 1 or loads[0].write or any(escaping(piece.events)):
         return None
-    if any(isinstance(n, ast.Break | ast.Continue) for s in node.body for n in ast.walk(s)):
+    if any(isinstance(n, ast.Break | ast.Continue) for s in node.body for n in walk(s)):
         return None  # later iterations may not be for loading
     load, counter, earlier = loads[0].node, node.target.id, [p.node for p in before]
     if not isinstance(load, ast.Subscript) or not _every_time(node.body, load):
@@ -378,6 +379,6 @@ class Peeling:
 def _every_time(body: list[ast.stmt], load: ast.AST) -> bool:
     """Whether an expression is evaluated in every iteration, and stands in the kernel itself."""
     for node in body:
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr) and any(n is load for n in ast.walk(node)):
-            return not any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node))
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr) and any(n is load for n in walk(node)):
+            return not any(isinstance(n, ast.IfExp | ast.BoolOp) for n in walk(node))
     return False

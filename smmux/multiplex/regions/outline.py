@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from smmux import cuda
+from smmux.base.trees import walk
 from smmux.kernels.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import barriers, touches
 from smmux.multiplex.analysis.dataflow import places
@@ -38,7 +39,7 @@ def outline(kernel: Kernel, *, held: bool = True) -> Draft:
 
 def _without_keywords(source: FunctionSource, tree: ast.FunctionDef) -> None:
     """array(64, float32) for array(shape=64, dtype=float32)."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         function = source.resolve(node.func) if isinstance(node, ast.Call) and node.keywords else None
         if isinstance(node, ast.Call) and (function is cuda.shared.array or function is cuda.local.array):
             given = {k.arg: k.value for k in node.keywords}
@@ -51,7 +52,7 @@ def _without_keywords(source: FunctionSource, tree: ast.FunctionDef) -> None:
 def without_returns(draft: Draft) -> None:
     """Turn early returns behind the last barrier into conditions, where they would leave a region."""
     body = draft.tree.body
-    if not any(isinstance(node, ast.Return) for node in ast.walk(draft.tree)):
+    if not any(isinstance(node, ast.Return) for node in walk(draft.tree)):
         return
     block = analysed(draft).body
     state, pieces = places(block), block.pieces

@@ -22,6 +22,7 @@ import numpy as np
 from smmux import cuda
 from smmux.base.parsing import expression, statement
 from smmux.base.tracebacks import brief
+from smmux.base.trees import walk
 from smmux.kernels.kernel import Kernel
 from smmux.language import smm
 from smmux.language.types import Scalar
@@ -113,7 +114,7 @@ def for_each(source: FunctionSource, tree: ast.FunctionDef, arrays: frozenset[st
     """Give arrays one more leading index, a variable below n; arrays: their names and those of views."""
     for use in list(Uses(source, arrays).of(tree)):
         use.put(ast.Name(index, ast.Load()), *use.index)
-    declared = (node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
+    declared = (node for node in walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
     for node in declared:
         call, target = node.value, node.targets[0]
         assert isinstance(call, ast.Call)
@@ -210,7 +211,7 @@ class Division:
         """Names of views of the array, with the calls that make them."""
         return {
             node.targets[0].id: node.value
-            for node in ast.walk(self.tree)
+            for node in walk(self.tree)
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
             and isinstance(node.value, ast.Call)
@@ -351,7 +352,7 @@ class Division:
             size = expression(repr(waiting.extents if len(waiting.extents) > 1 else waiting.extents[0]))
             new[self.declaration].append((waiting.name, call(f"{language}.local.array", size, dtype)))
         self.declaration.args[0] = at(_with_first(shape, ast.Constant(self.split.private)), self.declaration)
-        for node in list(ast.walk(self.tree)):
+        for node in list(walk(self.tree)):
             if isinstance(node, ast.Assign) and node.value in new:
                 made = (ast.Assign([ast.Name(name, ast.Store())], value) for name, value in new[node.value])
                 behind(self.tree, node, *made)

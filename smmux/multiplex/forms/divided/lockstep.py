@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 
+from smmux.base.trees import walk
 from smmux.language.types import Scalar
 from smmux.multiplex.forms.divided.parts import PRIVATE, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
@@ -125,7 +126,7 @@ class _Ordered:
 
     def index(self, node: ast.expr) -> ast.expr:
         """An index that can be evaluated several times."""
-        if not any(isinstance(inner, ast.Subscript | ast.Call) for inner in ast.walk(node)):
+        if not any(isinstance(inner, ast.Subscript | ast.Call) for inner in walk(node)):
             return node
         return self.assigned(self.parts.chosen(node, self.bounds), "place", "index")
 

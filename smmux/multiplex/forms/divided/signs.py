@@ -11,6 +11,7 @@ import copy
 from collections.abc import Mapping
 
 from smmux import cuda
+from smmux.base.trees import walk
 from smmux.language.kernel_only import Attribute, Dim3
 from smmux.language.types import Scalar
 from smmux.multiplex.analysis.facts import assignments, linear, range_bounds, value_of
@@ -59,7 +60,7 @@ class _Signs:
                 over = self.analysis.trips(node)
                 if over and len(self.stores.get(node.target.id, [])) == 1:
                     inside[node.target.id] = (min(over), max(over))
-            for inner in ast.walk(node):
+            for inner in walk(node):
                 self.around[inner] = inside
             for inner_body in (getattr(node, "body", None), getattr(node, "orelse", None)):
                 if isinstance(inner_body, list):
@@ -67,7 +68,7 @@ class _Signs:
 
     def subtracts(self, node: ast.expr, room: int = ROOM) -> bool:
         """Whether something is subtracted on the way to a value."""
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if isinstance(inner, ast.Sub | ast.USub | ast.Invert):
                 return True
             if isinstance(inner, ast.Name) and room:

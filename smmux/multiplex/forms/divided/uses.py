@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from smmux.base.parsing import expression
+from smmux.base.trees import walk
 from smmux.multiplex.analysis.facts import Linear, assignments, linear, single_values, value_of
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
@@ -92,7 +93,7 @@ class Uses:
 
     def of(self, *nodes: ast.AST) -> Iterator[Use]:
         """All uses in trees."""
-        found = (self.use(inner) for node in nodes for inner in ast.walk(node))
+        found = (self.use(inner) for node in nodes for inner in walk(node))
         return (use for use in found if use is not None)
 
     def changed(self, node: Node, change: Callable[[Use, Use], ast.expr]) -> Node:
@@ -111,7 +112,7 @@ class Uses:
 
 def without_extents(source: FunctionSource, tree: ast.FunctionDef, array: str, shape: tuple[int, ...]) -> None:
     """Write the numbers for an array's shape, size and axes, and for its length, in place."""
-    for node in list(ast.walk(tree)):
+    for node in list(walk(tree)):
         value: Any = None
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == array:
             value = {"shape": shape, "size": math.prod(shape), "ndim": len(shape)}.get(node.attr)
@@ -127,12 +128,12 @@ def without_row(analysis: Analysis, tree: ast.FunctionDef, arrays: Collection[st
     """
     for name, value in single_values(analysis.source, tree).items():
         row = isinstance(value, ast.Name | ast.Subscript) and _root(value) in arrays and name not in arrays
-        if not row or not analysis.fact(value).rank or any(isinstance(n, ast.Slice) for n in ast.walk(value)):
+        if not row or not analysis.fact(value).rank or any(isinstance(n, ast.Slice) for n in walk(value)):
             continue
-        plain = (node for node in ast.walk(tree) if isinstance(node, ast.Assign) and len(node.targets) == 1)
+        plain = (node for node in walk(tree) if isinstance(node, ast.Assign) and len(node.targets) == 1)
         if (definition := next((node for node in plain if node.value is value), None)) is None:
             continue
-        around = (body for outer in ast.walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer))
+        around = (body for outer in walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer))
         body = next(body for body in around if definition in body)
         body[body.index(definition)] = at(ast.Pass(), definition)
         renamed(tree, {name: value})
@@ -145,7 +146,7 @@ def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping
     other names for an array are refused. arrays: by name of the array and its views, the number of indices.
     """
     followed: set[ast.AST] = set()  # names in uses, and in definitions of views
-    for node in ast.walk(tree):
+    for node in walk(tree):
         while isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript) and _root(node) in arrays:
             index = [*_items(node.value.slice), *_items(node.slice)]
             node.value, node.slice = node.value.value, at(ast.Tuple(index, ast.Load()), node.slice)
@@ -155,7 +156,7 @@ def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping
         use.put(*use.index)
         if len(use.index) == arrays[use.array] and all(map(_number, use.index)):
             followed.add(use.name)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in arrays and node not in followed:
             many = f"{arrays[node.id]} indices" if arrays[node.id] > 1 else "its index"
             raise refuse(source, node, f"a divided array is used by its elements alone: {node.id}[...] with {many}")
@@ -167,17 +168,17 @@ def acting_first(analysis: Analysis, names: Names, tree: ast.AST, arrays: Collec
     """
     source = analysis.source
     uses = Uses(source, arrays)
-    for body in [body for outer in ast.walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer)]:
+    for body in [body for outer in walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer)]:
         for node in list(body):
             parts = [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt)]
-            inside = [n for part in parts for n in ast.walk(part) if isinstance(n, ast.expr)]
-            indices = [(use, n) for use in uses.of(*parts) for index in use.index for n in ast.walk(index)]
+            inside = [n for part in parts for n in walk(part) if isinstance(n, ast.expr)]
+            indices = [(use, n) for use in uses.of(*parts) for index in use.index for n in walk(index)]
             acting = [(use, n) for use, n in indices if isinstance(n, ast.Call) and acts(source, n)]
             if not acting:
                 continue
             use, call = acting[0]
             alone = [n for n in inside if acts(source, n)] == [call] and isinstance(node, ast.Assign | ast.Expr)
-            others = [n for n in inside if n not in set(ast.walk(call)) and n is not use.node]
+            others = [n for n in inside if n not in set(walk(call)) and n is not use.node]
             if not alone or any(_matters(analysis, call, n) for n in others):
                 why = "an index of a divided array is evaluated several times; assign what this call returns first"
                 raise refuse(source, call, why)
@@ -233,7 +234,7 @@ class Layout:
         """Rewrite all accesses, in place; raises `MultiplexError` for one whose row cannot be told."""
         values = {name: value_of(nodes[0], name) for name, nodes in assignments(tree).items() if len(nodes) == 1}
         simple = {n: v for n, v in values.items() if isinstance(v, ast.BinOp | ast.Name | ast.Constant)}
-        loops = [n for n in ast.walk(tree) if isinstance(n, ast.For) and self.analysis.trips(n) is not None]
+        loops = [n for n in walk(tree) if isinstance(n, ast.For) and self.analysis.trips(n) is not None]
         counters = names_in(*(loop.target for loop in loops))
         for use in list(Uses(self.analysis.source, self.views).of(tree)):
             self.rewrite(use, {n: v for n, v in simple.items() if n not in counters and n != self.base}, counters)
@@ -263,7 +264,7 @@ class Layout:
         """`slot = ...` behind the definition of the base, which is checked for all threads a block can have."""
         period = self.rows * self.stride
         text = f"{self.base} // {period} * {self.stride} + {self.base} % {self.stride}"
-        assigned = (node for node in ast.walk(tree) if isinstance(node, ast.Assign))
+        assigned = (node for node in walk(tree) if isinstance(node, ast.Assign))
         base = next((node for node in assigned if names_in(*node.targets) == {self.base}), None)
         if base is None:
             raise refuse(self.analysis.source, None, f"{self.base!r} has no definition in the kernel")
@@ -284,8 +285,8 @@ class Layout:
 
 def _drop_unused(tree: ast.FunctionDef, served: Collection[str]) -> None:
     """Take out definitions that only served indices."""
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    for node in ast.walk(tree):
+    used = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    for node in walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
             kept = [s for s in body if not (isinstance(s, ast.Assign) and names_in(*s.targets) <= set(served) - used)]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from smmux.base.parsing import statement
+from smmux.base.trees import walk
 from smmux.multiplex.analysis.scalars import leaving
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
@@ -129,7 +130,7 @@ class Waiting:
         extents = [range(n) for n, i in zip(self.shape[1:], fixed, strict=True) if i is None]
         if [over[name] for name in running] != extents or names_in(*fixed) & over.keys():
             raise NotDeferredError
-        if any(isinstance(n, ast.Subscript | ast.Call) for i in fixed if i is not None for n in ast.walk(i)):
+        if any(isinstance(n, ast.Subscript | ast.Call) for i in fixed if i is not None for n in walk(i)):
             raise NotDeferredError
         if self.fixed is not None and _dumped(fixed) != _dumped(self.fixed):
             raise NotDeferredError  # all defines are of the same elements of a row: the thread's own

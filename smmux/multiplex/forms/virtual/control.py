@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
+from smmux.base.trees import walk
 from smmux.language.kernel_only import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.facts import Linear, linear, range_bounds, single_values
@@ -47,7 +48,7 @@ class Control:
         around = list(_synchronising(analysis.body, usage))
         around += [p for piece in around for side in piece.blocks for p in side.pieces if any(escaping(p.events))]
         met = names_in(*(head for piece in around for head in heads(piece.node)))
-        nodes = [node for statement in analysis.body.body for node in ast.walk(statement)]
+        nodes = [node for statement in analysis.body.body for node in walk(statement)]
         self.deciding = closure(met, [(used, changed) for changed, used in _flows(nodes, elements=False)]) - varying
 
     def differs(self, node: ast.stmt) -> bool:
@@ -126,9 +127,9 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
     """
 
     def called(node: ast.AST, functions: tuple[object, ...]) -> bool:
-        return any(calls(source, inner, functions) for inner in ast.walk(node))
+        return any(calls(source, inner, functions) for inner in walk(node))
 
-    nodes = list(ast.walk(tree))
+    nodes = list(walk(tree))
     counts = [node for node in nodes if isinstance(node, ASSIGNMENTS) and called(node, COUNTING)]
     seeds = seeds.union(*(changed for changed, _ in _flows(counts)))  # each virtual block has a count of its own
     local = [n for n in nodes if isinstance(n, ast.Assign) and calls(source, n.value, (cuda.local.array,))]

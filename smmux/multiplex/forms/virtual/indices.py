@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
+from smmux.base.trees import walk
 from smmux.kernels.kernel import Kernel
 from smmux.language.kernel_only import Attribute, Dim3
 from smmux.multiplex.forms.virtual.geometry import AXES, Merge
@@ -54,7 +55,7 @@ def uses_warps(source: FunctionSource) -> bool:
 
 def _nodes(source: FunctionSource) -> Iterator[tuple[FunctionSource, ast.AST]]:
     """All nodes of a kernel and of the device functions that it calls."""
-    return ((function, node) for function in functions(source) for node in ast.walk(function.node))
+    return ((function, node) for function in functions(source) for node in walk(function.node))
 
 
 def _dimensions(source: FunctionSource, call: ast.AST) -> int:
@@ -147,7 +148,7 @@ class Indices:
 
     def define(self, tree: ast.FunctionDef) -> None:
         """Put the definitions of the virtual indices behind the docstring of a kernel's tree."""
-        uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == self.virtual_thread]
+        uses = [n for n in walk(tree) if isinstance(n, ast.Name) and n.id == self.virtual_thread]
         other = [s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
         alias = next((s for s in other if uses == [s.value]), None)  # `t = cuda.threadIdx.x` defines it
         n, real, size = self.merge.n, f"{self.module}.threadIdx.{self.axis}", self.threads or self.virtual_size

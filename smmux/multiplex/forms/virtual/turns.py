@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
+from smmux.base.trees import walk
 from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments, under
@@ -117,7 +118,7 @@ class Turns:
         node = piece.node
         if not isinstance(node, ast.If | ast.For | ast.While):
             raise refuse(self.source, node, "a barrier that returns a value counts the threads of all virtual blocks")
-        if any(calls(self.source, n, COUNTING) for head in heads(node) for n in ast.walk(head)):
+        if any(calls(self.source, n, COUNTING) for head in heads(node) for n in walk(head)):
             why = "a condition on threads of the block counts those of all virtual blocks; assign it to a variable"
             raise refuse(self.source, node, why)
         regions = self.usage.within(piece)
@@ -338,7 +339,7 @@ class Overlap:
             return None
         if not (over and trips) or trips.start or trips.step != 1:
             return None
-        left = any(isinstance(n, ast.Break | ast.Return) for n in ast.walk(work))
+        left = any(isinstance(n, ast.Break | ast.Return) for n in walk(work))
         if work.orelse or left or node.target.id in names_in(work):
             return None
         each = -(-len(trips) // len(over))
