@@ -10,7 +10,7 @@ __all__ = ["walk"]
 
 
 def walk(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes of a tree in the order of `ast.walk`, in about half its time."""
+    """All nodes of a tree in the order of `ast.walk`, in less than half its time."""
     waiting = deque((tree,))
     while waiting:
         node = waiting.popleft()
