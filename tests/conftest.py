@@ -5,13 +5,14 @@ import gc
 import os
 import shutil
 import tempfile
-from collections import defaultdict
+from collections.abc import Generator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from smmux.sweep import modules
+from tests.selection import beyond, mark_long
 
 # Runs in CI are the same every time; by hand, hypothesis looks for new examples.
 # A busy computer, or a sanitized core, makes no example too slow.
@@ -73,22 +74,12 @@ def few_modules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(modules, "_is_own", near)
 
 
-def beyond(items: list[pytest.Item], most: int) -> list[pytest.Item]:
-    """Those of a test's parameters that are too many: what stays is spread evenly, first and last among them."""
-    of_test = defaultdict(list)
-    for item in items:
-        of_test[item.nodeid.partition("[")[0]].append(item)
-    away = []
-    for same in of_test.values():
-        if len(same) > most:
-            kept = {k * (len(same) - 1) // max(most - 1, 1) for k in range(most)}
-            away += [item for place, item in enumerate(same) if place not in kept]
-    return away
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Beside an installed package, without its checkout, leave out tests of the checkout's own files; and what --cases
-    leaves out."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Before `-m` looks at the marks, mark as `long` what `quick` does without. Of what `-m` leaves, leave out tests of
+    the checkout's own files beside an installed package without its checkout, and what --cases leaves out."""
+    mark_long(items)
+    yield
     away = {item for item in items if not CHECKOUT and item.get_closest_marker("checkout")}
     if most := config.getoption("cases"):
         away.update(beyond(items, most))

@@ -75,6 +75,7 @@ def run(kernel: Any, extra_blocks: int, schedule: str) -> Result:
     return result
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("schedule", ["source", "list"])
 @pytest.mark.parametrize("extra_blocks", [0, 2])
 def test_every_counter_is_equal(extra_blocks: int, schedule: str) -> None:

@@ -16,6 +16,7 @@ LIMITED = [(name, build) for name, build in BUILDS if name in benchmarks.names()
 REGIONS = {"MV": 2, "FFT": 4}  # of a block, where there is more than one; MV: width 64, two tiles
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("schedule", ["source", "list"])
 @pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
 def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedule: str) -> None:
@@ -30,6 +31,7 @@ def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedu
     assert result.counters["warps"] == problem.blocks * problem.threads // 32
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("extra_blocks", [1, 2, 3])
 @pytest.mark.parametrize(("name", "build"), LIMITED)
 def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
@@ -90,6 +92,7 @@ def test_dynamic_instructions_are_barriers_under_static_management(name: str, bu
     assert dynamic.counters["allocations"] == 0
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K", "GTX480-48K", "K20c"])
 @pytest.mark.parametrize("name", benchmarks.names())
 def test_other_cards(name: str, gpu: str) -> None:

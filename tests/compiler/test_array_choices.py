@@ -69,6 +69,7 @@ def helpers(names):
     return names
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("space", DECLARED)
 @pytest.mark.parametrize("name", BODIES)
 def test_a_name_stands_for_the_array_that_python_says(name, space):

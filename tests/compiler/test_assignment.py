@@ -74,6 +74,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("n", [0, 1, 2, 4, 9])
 def test_as_python(name: str, n: int) -> None:

@@ -27,6 +27,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("name", "build", "variant"), KERNELS)
 def test_more_registers_never_cost_instructions(name: str, build: str, variant: str, schedule: str) -> None:

@@ -140,6 +140,7 @@ LONG = ["9**9**7", "N**N**N**N", "1 << 10**9", "N << (N << 30)", "9**9**7 % 64",
 LONG += ["9" * 5000, "0x" + "F" * 5000, "1" + "0" * 400]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("shape", LONG, ids=[text[:14] for text in LONG])
 def test_long_integers_are_refused(way, shape):

@@ -36,6 +36,7 @@ def evaluate(expression, z, dtype=None):
     return out
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("name", NAMES)
 def test_numbers(name, dtype):

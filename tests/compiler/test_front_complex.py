@@ -32,6 +32,7 @@ def launch(body: str, out: np.ndarray, **arrays: Any) -> np.ndarray:
     return out
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expressions(dtype, expression):

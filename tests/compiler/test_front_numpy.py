@@ -54,6 +54,7 @@ def compute(name, *arrays):
     return np.concatenate(parts), expected
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", [*EXACT["x"], *EXACT["xy"]])
 def test_exact_functions_of_floats(name, dtype):

@@ -55,6 +55,7 @@ def test_negative_indices_of_stores_atomics_rows_and_axes():
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "index",
     [
@@ -188,6 +189,7 @@ out[t] += a[j]
 """
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_indices_are_those_of_python_or_outside(seed):
     """The value of NumPy's element, or an error: against the same text executed by Python with numbers of 32 bits."""

@@ -14,6 +14,7 @@ from tests.numba.random_kernels import generate
 infer = importlib.import_module("smmux.compiler.python.infer")
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(1, 7))
 def test_few_passes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = 0

@@ -50,6 +50,7 @@ HEADS = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
 @pytest.mark.parametrize(("shape", "body", "element"), ALIASES.values(), ids=ALIASES)
 def test_a_loop_keeps_what_it_stores_under_another_name(shape, body, element, head):

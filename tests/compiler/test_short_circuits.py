@@ -149,6 +149,7 @@ class Writer:
         return "def kernel(a, out):\n" + "".join(f"    {line}\n" for line in lines)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", range(15))
 def test_random_conditions(seed: int) -> None:
     text = Writer(seed).text()

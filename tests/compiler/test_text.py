@@ -57,6 +57,7 @@ def check(kernel: Kernel, args: Any, machine: str) -> None:
     same(request.program(PythonUnit(definition_of(kernel)), signature), request.program(TextUnit(text), signature))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("machine", ["GTX285-1100", "GTX480-48K"])
 @pytest.mark.parametrize(
     "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in benchmarks.names()]

@@ -75,6 +75,7 @@ def expected(m, values, unsigned):
     return out
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("signs", SIGNS, ids=lambda s: "".join("-+"[sign > 0] for sign in s))
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "int64", "uint64"])
 def test_elements_of_views(dtype, signs):

@@ -69,6 +69,7 @@ def run(gpu: Any, window: int, threads: int, blocks: int = 90) -> tuple[Any, ...
     return found, x.tobytes(), y.tobytes()
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "GTX480-16K", "GTX480-48K"])
 @pytest.mark.parametrize("model", [0, 1])
 def test_windows_and_host_threads_give_the_same_bits(gpu: str, model: int) -> None:

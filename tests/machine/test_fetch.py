@@ -235,6 +235,7 @@ def wandering(seed: int, size: int) -> Assembler:
     return a
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("model", [0, 1])
 @pytest.mark.parametrize("name", REAL)
 def test_windows_and_host_threads_give_the_same_bits(name: str, model: int) -> None:

@@ -116,6 +116,7 @@ def test_who_waited_was_served_when_another_one_gave_its_memory_back(result: Res
             assert (a.sm, a.granted_by, a.grant) in released | ended
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("most", [True, 60, 5000])
 @pytest.mark.parametrize("options", [{"window": 1}, {"window": 7}, {"host_threads": 3}, {"check": "races"}])
 def test_how_the_host_runs_changes_nothing(options: dict[str, Any], most: Any) -> None:

@@ -14,6 +14,7 @@ from .assembler import Assembler, variant
 from .test_schedulers import compare, machine
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("seed", range(24))
 def test_any_number_of_units_serves_as_in_the_definition(seed: int) -> None:
     """There is one load/store unit: behind several, packets wait for the SM's port, which the definition lacks."""

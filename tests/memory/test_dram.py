@@ -112,6 +112,7 @@ def test_idle_channels_refresh_too() -> None:
     assert Dram(gpu.replace(t_refi=0)).replay([0, 0], arrival=[0, 10 * gpu.t_refi]).refreshes == 0
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_timing_is_violated(name: str, mix: str) -> None:
@@ -132,6 +133,7 @@ def test_no_timing_is_violated_in_variants(change: dict[str, int]) -> None:
         check(gpu, requests(mix, 2_000, 2, gpu))
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("window", [1, 4, 16, 64])
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("name", ["GTX285", "GTX480-48K"])
@@ -159,6 +161,7 @@ def test_kinds_of_commands_have_names() -> None:
     assert len(COMMAND_KINDS) == dram.WRITE_CLOSING + 1
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize("page", policies.names("page"))
 @pytest.mark.parametrize("policy", policies.names("dram"))
 @pytest.mark.parametrize("mix", MIXES)

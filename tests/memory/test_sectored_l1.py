@@ -112,6 +112,7 @@ def random_machine(rng: Random) -> gpus.Gpu:
     )
 
 
+@pytest.mark.quick(25)
 @pytest.mark.parametrize("seed", range(80))
 def test_the_machine_does_what_the_definition_says(seed: int) -> None:
     rng = Random(seed)

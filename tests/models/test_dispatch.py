@@ -113,6 +113,7 @@ def check_sequences(seed: int, count: int, mixed: bool, rules: Mapping[str, Any]
             assert not reference.table.held  # type: ignore[attr-defined]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("mixed", [False, True], ids=["equal", "mixed"])
 def test_random_sequences(mixed: bool, rules: str) -> None:

@@ -143,6 +143,7 @@ def test_random_kernels(first: int) -> None:
     assert refused <= 2
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("private", [1, 6])
 @pytest.mark.parametrize("text", CASES.values(), ids=[name.replace(" ", "-") for name in CASES])
 def test_what_must_be_kept(text: str, private: int) -> None:

@@ -113,6 +113,7 @@ def asking(a, o):
     )
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("what", SEEN)
 @pytest.mark.parametrize("form", FORMS)
 def test_sizes_and_places_are_the_baselines(what: str, form: str) -> None:

@@ -276,6 +276,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("private", [1, 3, 6, 7])
 @pytest.mark.parametrize("text", CASES.values(), ids=[name.replace(" ", "-") for name in CASES])
 def test_what_must_be_kept(text: str, private: int) -> None:

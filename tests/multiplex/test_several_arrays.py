@@ -32,6 +32,7 @@ def f(a, o):
 """
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("array", "private"), [("tile_a", 1), ("tile_a", 15), ("tile_b", 8)])
 @pytest.mark.parametrize("form", ["co_hw", "co_vtb"])
 def test_a_matrix_product(form: str, array: str, private: int) -> None:

@@ -77,6 +77,7 @@ def left(made: Any, **options: Any) -> np.ndarray:
     return o
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("text", BODIES.values(), ids=[name.replace(" ", "-") for name in BODIES])
 def test_every_form(text: str, form: str) -> None:

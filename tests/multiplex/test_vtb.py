@@ -90,6 +90,7 @@ def reverse(a):
 """
 
 
+@pytest.mark.quick(9)
 @pytest.mark.parametrize("n", [2, 3, 5])
 @pytest.mark.parametrize("blocks", [1, 4, 7])
 @pytest.mark.parametrize("size", [32, 48, 64])

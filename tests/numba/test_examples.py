@@ -44,6 +44,7 @@ def test_there_are_enough() -> None:
     assert len(CASES) >= 60
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("gpu", "schedule"), MACHINES)
 @pytest.mark.parametrize(("stem", "function"), CASES)
 def test_same_results(stem: str, function: str, gpu: str, schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:

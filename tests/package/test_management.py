@@ -211,6 +211,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("method", "answer", "message"), MISTAKES, ids=range(len(MISTAKES)))
 def test_mistakes_are_told_with_block_and_line(method, answer, message, threads):

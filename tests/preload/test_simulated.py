@@ -25,6 +25,7 @@ def simulated(case, gpu, table=None):
     return outputs(args), result
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("gpu", MACHINES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_values_are_those_without_a_table_and_lines_are_those_of_the_table(case, gpu):

@@ -52,6 +52,7 @@ def test_the_kernels_of_the_paper(case):
         assert "_tile[" in tiled.source
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_kernels(seed):
     check_tiled(seed)

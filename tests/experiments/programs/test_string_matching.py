@@ -86,6 +86,7 @@ def test_as_many_states_as_patterns_have_beginnings(count: int) -> None:
     assert automaton.states - automaton.first_match == np.count_nonzero(automaton.matches) >= count
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("table", ac.TABLES)
 @pytest.mark.parametrize("approach", ac.APPROACHES)
 def test_kernels_find_what_the_library_finds(approach: str, table: str) -> None:
@@ -99,6 +100,7 @@ def test_kernels_find_what_the_library_finds(approach: str, table: str) -> None:
     assert arguments[4].sum() > 30
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("approach", ac.APPROACHES)
 @pytest.mark.parametrize("threads", [16, 128])
 def test_matches_across_threads_and_blocks_are_found_once(threads: int, approach: str) -> None:

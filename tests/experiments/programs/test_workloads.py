@@ -13,6 +13,7 @@ from smmux.benchmarks import WrongOutputError
 ALL = [(name, build) for name in programs.workloads() for build in programs.workload(name).builds]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K", "K20c"])
 @pytest.mark.parametrize(("name", "build"), ALL)
 def test_outputs_are_right_under_both_schedules_and_nothing_is_misused(name: str, build: str, gpu: str) -> None:
