@@ -103,6 +103,7 @@ def test_other_cards(name: str, gpu: str) -> None:
     problem.check(arguments)
 
 
+@pytest.mark.quick(21)
 @pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
 def test_kernels_compute_the_same_under_numba(name: str, variant: str, build: str) -> None:
     """Nothing depends on how wide an intermediate result is."""

@@ -129,6 +129,7 @@ QUICK = [
 ]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("name", "variant"), QUICK)
 def test_a_missing_barrier_is_found(name: str, variant: str) -> None:
     count, silent = missed(name, variant, benchmarks.get(name).builds[0])

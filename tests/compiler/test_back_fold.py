@@ -65,7 +65,7 @@ FOLDED = [*_INTEGER, *_FLOAT, *SETP]
 
 @pytest.mark.parametrize("op", FOLDED)
 @given(st.tuples(WORDS, WORDS, WORDS))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_folded_constants(op: str, values: tuple[int, int, int]) -> None:
     used = values[: arity(op)]
     result = evaluate(op, used)
@@ -86,7 +86,7 @@ PURE = [op for op in ALU if not op.startswith(("sin", "cos", "ex2", "lg2", "rsqr
 
 @pytest.mark.parametrize("op", [*PURE, *SETP])
 @given(x=WORDS, y=WORDS, constant=st.sampled_from([None, 0, 1]), same=st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_simplified_operations(op: str, x: int, y: int, constant: int | None, same: bool) -> None:
     """One source is a constant or both are one register: what comes back computes the same."""
     n = arity(op)

@@ -59,7 +59,7 @@ def test_what_is_not_folded() -> None:
 
 @pytest.mark.parametrize("op", FOLDED)
 @given(st.tuples(VALUES, VALUES))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_folded_constants(op: str, values: tuple[int, int]) -> None:
     words = source_words(op, values)
     found, wanted = evaluate_wide(op, tuple(words)), definition(op, words)
@@ -76,7 +76,7 @@ def test_folded_constants(op: str, values: tuple[int, int]) -> None:
     extended=st.tuples(st.sampled_from(EXTENSIONS), st.sampled_from(EXTENSIONS)),
     same=st.booleans(),
 )
-@settings(max_examples=80)
+@settings(max_examples=30)
 def test_simplified_operations(
     op: str, values: tuple[int, int], constant: str, extended: tuple[str, str], same: bool
 ) -> None:

@@ -35,6 +35,7 @@ UFUNCS = [
 WHOLE = ("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "invert", "lcm", "left_shift", "right_shift")
 
 
+@pytest.mark.quick(26)
 @pytest.mark.parametrize("function", UFUNCS, ids=lambda function: function.__name__)
 def test_functions_of_arrays(function: np.ufunc) -> None:
     """Into a vector, and of a matrix, a vector and a number into a matrix."""
@@ -169,6 +170,7 @@ COMPLEX = (
 )
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", COMPLEX.split())
 def test_functions_of_two_complex_numbers(name: str) -> None:
     parts = [0.5, -1, 2, np.nan] if name not in ("power", "divide", "multiply") else [0.5, -1, 2, 3]

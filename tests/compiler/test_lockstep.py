@@ -112,10 +112,11 @@ for k in range(1, 6):
 }
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize("block", BLOCKS[:3])
 @pytest.mark.parametrize("idiom", IDIOMS)
-def test_idioms(idiom: str) -> None:
-    for block in BLOCKS[:3]:
-        check(IDIOMS[idiom].strip(), block)
+def test_idioms(idiom: str, block: tuple[int, ...]) -> None:
+    check(IDIOMS[idiom].strip(), block)
 
 
 @pytest.mark.long

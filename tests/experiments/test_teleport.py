@@ -37,6 +37,7 @@ def test_at_least_twelve_programs_run_in_all_forms(records: list[Record]) -> Non
     assert {r["form"] for r in records if r["refused"]} == {OURS}
 
 
+@pytest.mark.long
 def test_what_the_hardware_never_does(records: list[Record]) -> None:
     for name in ("T13", "T16", "T17"):
         assert judge(name, records).reproduced is True

@@ -24,6 +24,7 @@ def collaborative() -> list[Record]:
     return fig10.run(jobs=2)
 
 
+@pytest.mark.long
 def test_the_paper_s_statements_on_figure_4(variants: dict[str, Record]) -> None:
     """Blocks of the baseline run back to back, those of HW together; what combines two blocks runs half as many."""
     lines = {name: json.loads(r["timeline"]) for name, r in variants.items()}
@@ -52,6 +53,7 @@ def test_entries_of_figure_10_are_the_paper_s(collaborative: list[Record]) -> No
     assert [r["residency"] for r in collaborative] == [2, 3]
 
 
+@pytest.mark.long
 def test_curves_are_those_of_the_counters(variants: dict[str, Record]) -> None:
     """What a curve of instructions encloses is what one SM of 30 issued, within a block's share."""
     for record in variants.values():

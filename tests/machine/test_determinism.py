@@ -198,5 +198,5 @@ def test_transactions_of_one_load_served_by_several_host_threads(gpu: str) -> No
     launch = next(launch for launch in record(["MC"]) if launch.name.startswith("everything"))
     launch.config = list(gpus.as_tuple(gpus.get(gpu)))
     expected = run_launch(replace(launch, options=launch.options | {"threads": 1}))
-    for _ in range(25):
+    for _ in range(10):
         assert run_launch(replace(launch, options=launch.options | {"threads": 2})) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,14 @@ def array(card: str, name: str, which: str) -> np.ndarray:
         return found
 
 
+@cache
+def machine(card: str) -> tuple[float, ...]:
+    return gpus.as_tuple(gpus.get(card))
+
+
 def place(card: str, address: int) -> tuple[int, int]:
     """Partition, and address in it."""
-    found = _core.dram_map(gpus.as_tuple(gpus.get(card)), address)
+    found = _core.dram_map(machine(card), address)
     return found[0], found[4]
 
 
@@ -35,10 +41,9 @@ def place(card: str, address: int) -> tuple[int, int]:
 def test_lines_of_four_kilobytes_share_slices_as_on_the_card(card: str) -> None:
     classes = array(card, "l2_slices", "classes")
     for first in range(0, 2048, PAGE // LINE):
-        lines = range(first, first + PAGE // LINE)
-        for a, b in combinations(lines, 2):
-            together = place(card, LINE * a)[0] == place(card, LINE * b)[0]
-            assert together == (classes[a] == classes[b]), (a, b)
+        lines = [(line, place(card, LINE * line)[0]) for line in range(first, first + PAGE // LINE)]
+        for (a, of_a), (b, of_b) in combinations(lines, 2):
+            assert (of_a == of_b) == (classes[a] == classes[b]), (a, b)
 
 
 @pytest.mark.parametrize("card", CARDS)

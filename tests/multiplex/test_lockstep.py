@@ -63,6 +63,7 @@ def test_a_divided_array(statement: str, private: int) -> None:
     np.testing.assert_array_equal(left(made, *made.geometry(2, 32)), expected)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=[name.replace(" ", "-") for name in STATEMENTS])
 def test_virtual_blocks_that_are_warps(statement: str) -> None:
     plain = written(statement)

@@ -150,6 +150,7 @@ def refused_as_written(scheme: Any, plain: Kernel) -> bool:
     return False
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", REUSED)
 def test_outputs_are_those_of_the_plain_kernel(name: str) -> None:
     plain = made(REUSED[name])

@@ -79,6 +79,7 @@ def test_one_number(dtype):
     compare(UNARY + (() if dtype.startswith("float") else INTEGER), a=numbers(dtype, 1))
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_two_numbers(first, second):
     integers = not (first + second).count("float")

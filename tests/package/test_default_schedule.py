@@ -69,7 +69,8 @@ def test_cards_have_an_assembler_and_the_simulator_of_the_paper_has_none() -> No
         card.replace(schedule="lists")
 
 
-@pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "GTX480-16K"])
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("gpu", ["GTX285-1100", "GTX285", "GTX480-16K"])
 def test_every_way_to_run_a_kernel_gives_one_number(
     gpu: str, file: Path, row_sum: Kernel, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,8 @@ DOCS = ROOT / "docs"
 PAGES = [README, ROOT / "CHANGELOG.md", ROOT / ".github" / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 GUIDES = [ROOT / "csrc" / "README.md", *sorted((ROOT / "experiments").rglob("*.md"))]
 """Pages beside the code."""
+SLOW = ("docs/multiplexing.md", "docs/sweeps.md")
+"""Whose examples run advice and sweeps."""
 TO_BE_WRITTEN = ("csrc/sm/scheduler/highest.c",)
 """Files that a page tells its reader to write."""
 
@@ -47,7 +49,9 @@ def run_examples(page):
     return names, printed
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, id=name(p), marks=[pytest.mark.long] if name(p) in SLOW else []) for p in PAGES]
+)
 def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
     """A text block is what some example of the page prints."""
     monkeypatch.chdir(tmp_path)

@@ -60,7 +60,7 @@ def test_seeds(seed):
 """
 
 
-@pytest.mark.parametrize(("options", "count"), [([], 5), (["-m", "long", "--cases", "2"], 3)])
+@pytest.mark.parametrize(("options", "count"), [([], 5), (["-m", "long", "--cases", "2"], 4)])
 def test_the_others_are_long(options: list[str], count: int, tmp_path: Path) -> None:
     (tmp_path / "test_lists.py").write_text(LISTS)
     (tmp_path / "conftest.py").write_text("from tests.conftest import *")

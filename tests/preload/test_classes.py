@@ -24,6 +24,7 @@ def test_classes_are_those_that_a_reader_gives(case):
     assert found.table.dropped == 0
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_address_of_a_run_lies_in_its_range(case):
     args = case.make()
