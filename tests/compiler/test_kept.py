@@ -84,6 +84,7 @@ def files(cache: Path) -> list[Path]:
     return sorted(cache.glob("*")) if cache.exists() else []
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", benchmarks.names())
 def test_a_program_from_disk_is_the_one_that_was_compiled(name: str, cache: Path) -> None:
     benchmark = benchmarks.get(name)

@@ -11,6 +11,8 @@ from experiments.common.advised import CARDS, FINE, SPREAD, STRETCHES, found, st
 from experiments.common.verdicts import judge
 from smmux.sweep import Record
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:

@@ -96,7 +96,7 @@ def record(names: Sequence[str] | None = None) -> list[Launch]:
     launches: list[Launch] = []
     machines = gpus.names()
     with _recording(launches):
-        for name in names or benchmarks.names():
+        for name in benchmarks.names() if names is None else names:
             benchmark = benchmarks.get(name)
             problem = benchmark.problem("tiny")
             for variant in benchmark.variants:

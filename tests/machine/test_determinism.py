@@ -195,8 +195,8 @@ def test_memory_lags_behind_where_one_partition_has_all_the_work(gpu: str) -> No
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "K20c"])
 def test_transactions_of_one_load_served_by_several_host_threads(gpu: str) -> None:
     """Words of a scattered load come from several partitions at a time and must not wipe each other out."""
-    launch = next(launch for launch in record(["MC"]) if launch.name.startswith("everything"))
+    launch = next(launch for launch in record([]) if launch.name.startswith("everything"))
     launch.config = list(gpus.as_tuple(gpus.get(gpu)))
     expected = run_launch(replace(launch, options=launch.options | {"threads": 1}))
-    for _ in range(10):
+    for _ in range(25):
         assert run_launch(replace(launch, options=launch.options | {"threads": 2})) == expected

@@ -40,7 +40,7 @@ def test_five_times_128_kilobytes_fill_their_partitions_without_holes(chunk: int
             assert len(own) == len(addresses) // H100.partitions
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(st.integers(0, (1 << 32) - 1), min_size=6, max_size=6))
 def test_masks_are_taken_if_they_tell_the_blocks_of_128_kilobytes_apart(masks: list[int]) -> None:
     blocks = [(n & 1) << 8 | n >> 1 << 10 for n in range(256)]

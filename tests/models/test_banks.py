@@ -131,7 +131,7 @@ def test_machine_equals_definition_with_any_number_of_banks(name: str, count: in
     agree(MACHINES[name].replace(smem_banks=count), seed=count, count=300)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(list(MACHINES)), vectors(16384))
 def test_machine_equals_definition(name: str, vector: Vector) -> None:
     gpu = MACHINES[name]
@@ -139,7 +139,7 @@ def test_machine_equals_definition(name: str, vector: Vector) -> None:
     assert _core.bank_passes(gpus.as_tuple(gpu), addresses, width, mask) == defined(vector, gpu)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(list(MACHINES)), vectors(16384))
 def test_bounds(name: str, vector: Vector) -> None:
     """Never below a conflict-free access, never above one lane and one word at a time."""
@@ -153,7 +153,7 @@ def test_bounds(name: str, vector: Vector) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(["2.x", "3.x, 4-byte", "3.x, 8-byte"]), vectors(16384))
 def test_more_banks_never_more_passes(name: str, vector: Vector) -> None:
     addresses, mask, width = vector

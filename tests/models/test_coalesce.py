@@ -116,13 +116,13 @@ def test_machine_equals_definition_on_a_hundred_thousand_vectors(name: str) -> N
     agree_on_random(MACHINES[name], seed=2, count=100_000)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(list(MACHINES)), vectors(REACH), st.booleans())
 def test_machine_equals_definition(name: str, vector: Vector, store: bool) -> None:
     agree(MACHINES[name], vector, store)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(list(MACHINES)), vectors(REACH), st.booleans())
 def test_every_lane_is_served_once_and_completely(name: str, vector: Vector, store: bool) -> None:
     addresses, mask, width = vector

@@ -164,7 +164,7 @@ MACHINES = st.builds(
 THREADS, REGISTERS = st.integers(1, 512), st.integers(0, 63)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(MACHINES, THREADS, REGISTERS, st.integers(0, 20000))
 def test_formulas_equal_putting_blocks_one_by_one(gpu: gpus.Gpu, threads: int, registers: int, smem: int) -> None:
     answer = models.occupancy(threads, registers, smem, gpu)
@@ -173,7 +173,7 @@ def test_formulas_equal_putting_blocks_one_by_one(gpu: gpus.Gpu, threads: int, r
     assert all(blocks is None or blocks >= answer.blocks for blocks in answer.limits.values())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     MACHINES, st.integers(1, 512), st.integers(0, 63), st.integers(0, 9000), st.integers(0, 17000), st.integers(0, 9)
 )

@@ -24,7 +24,7 @@ def with_line(source: FunctionSource, line: str) -> str:
     return source.text.replace("    pass\n", f"    {line}\n", 1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(blocks(statements(2, False)), st.integers(0, 3))
 def test_what_is_not_needed_may_have_any_value(body: str, p: int) -> None:
     source = program(body, "p")
@@ -34,7 +34,7 @@ def test_what_is_not_needed_may_have_any_value(body: str, p: int) -> None:
         assert observed(with_line(source, f"{name} = 17"), p) == observed(source.text, p)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(blocks(statements(2, False)), st.integers(0, 3))
 def test_what_is_not_assigned_keeps_its_value(body: str, p: int) -> None:
     source = program(re.sub("return x", "pass", body), "kept == (x, y, p), x, y, p")
@@ -47,7 +47,7 @@ def test_what_is_not_assigned_keeps_its_value(body: str, p: int) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(blocks(statements(2, False)), st.integers(0, 3))
 def test_what_is_not_fed_does_not_depend(body: str, p: int) -> None:
     body = re.sub("return x|break|continue", "pass", body).replace("while more() and", "if")

@@ -286,7 +286,7 @@ def observed(text: str, p: int) -> tuple[list[int], list[int], object]:
 
 
 @pytest.mark.long
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(blocks(statements(2, False)), st.integers(0, 3))
 def test_programs_do_the_same(body: str, p: int) -> None:
     source = from_text(f"def f(p):\n    x = 1\n{body}\n    out(x + y)", {"out": None, "e": None, "more": None})

@@ -20,7 +20,7 @@ from tests.package.small_disk import only, read_only, small_disk
 pytestmark = pytest.mark.usefixtures("few_modules")
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [120, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_no_damage_gives_a_wrong_record(count: int) -> None:
     found = campaign(count, seed=count)
     assert all(found[outcome] > count // 100 for outcome in ("read", "made again", "empty", "refused")), found

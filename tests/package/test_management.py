@@ -53,6 +53,7 @@ LINE = next(
 )
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", [name for name in benchmarks.names() if "hw" in benchmarks.get(name).variants])
 def test_a_class_that_does_what_dynamic_does_gives_its_bits(name):
     problem = benchmarks.get(name).problem("tiny")

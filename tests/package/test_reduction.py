@@ -16,6 +16,7 @@ total = cuda.reduce(add)
 largest = cuda.Reduce(lambda a, b: max(a, b))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 127, 128, 129, 1000, 8192, 8193, 20000])
 @pytest.mark.parametrize("dtype", [np.int32, np.uint64, np.float32, np.complex128])
 def test_sums(size, dtype):

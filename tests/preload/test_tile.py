@@ -40,6 +40,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("case", paper.CASES, ids=lambda case: case.name)
 def test_the_kernels_of_the_paper(case):
     args = case.make()
@@ -61,6 +62,7 @@ def test_random_kernels(seed):
 TILED = [case.name for case in paper.CASES if case.name in programs.workloads() and case.name not in REFUSED]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", TILED)
 def test_outputs_are_those_of_numpy(name):
     row = programs.workload(name)

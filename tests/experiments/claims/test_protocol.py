@@ -68,6 +68,7 @@ def runs_of_management() -> Callable[..., Record]:
     return cache(protocol.run)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", TABLES)
 def test_claims_about_management_are_of_what_its_table_does(
     case: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
@@ -78,6 +79,7 @@ def test_claims_about_management_are_of_what_its_table_does(
     assert {claim for claim, v in verdicts().items() if not v.reproduced} == contrary
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", RUNS)
 def test_claims_about_management_are_of_what_its_runs_say(
     case: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
@@ -91,6 +93,7 @@ def test_claims_about_management_are_of_what_its_runs_say(
     assert {claim for claim, v in verdicts().items() if not v.reproduced} == contrary
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "claim"), [("mirrored", "P51"), ("nested", "P52")])
 def test_claims_about_management_are_of_what_its_kernels_do(
     kernel: str, claim: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
