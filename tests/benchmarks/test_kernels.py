@@ -16,7 +16,7 @@ LIMITED = [(name, build) for name, build in BUILDS if name in benchmarks.names()
 REGIONS = {"MV": 2, "FFT": 4}  # of a block, where there is more than one; MV: width 64, two tiles
 
 
-@pytest.mark.quick
+@pytest.mark.quick(33)
 @pytest.mark.parametrize("schedule", ["source", "list"])
 @pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
 def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedule: str) -> None:

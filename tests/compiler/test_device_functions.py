@@ -110,7 +110,6 @@ def reference(name: str) -> Callable[..., Any]:
     return FLOATS.get(name) or FLOATS[name.removesuffix("f")]
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("name", OF_FLOATS)
 @pytest.mark.parametrize("limits", [(0.02, 0.98), (0.5, 6.5)])
 def test_floats(name: str, limits: tuple[float, float]) -> None:

@@ -46,6 +46,7 @@ def test_what_the_hardware_never_does(records: list[Record]) -> None:
         assert forms[TELEPORT]["entries"] or forms[TELEPORT]["cycles"] == forms[BASELINE]["cycles"]
 
 
+@pytest.mark.long
 def test_elements_loaded_by_a_block_of_jacobi(records: list[Record]) -> None:
     """126 x 126 outputs of 9 loads each; tiles of 18 x 18, cut where the matrix ends."""
     forms = found(records)["JAC"]
@@ -71,6 +72,7 @@ def test_other_counters_give_other_verdicts(
     assert judge(claim, other).reproduced is expected
 
 
+@pytest.mark.long
 def test_means_are_those_of_the_programs_with_a_table(records: list[Record]) -> None:
     even = [r | {"cycles": 100 if r["form"] == TELEPORT else 132} for r in records if not r["refused"]]
     assert judge("T1", even).ours == pytest.approx(1.32)
@@ -79,6 +81,7 @@ def test_means_are_those_of_the_programs_with_a_table(records: list[Record]) -> 
     assert not {"RDC6", "FWL", "HIS1"} & set(preloaded(even))
 
 
+@pytest.mark.long
 def test_pictures_and_tables(records: list[Record]) -> None:
     assert len(teleport.plot(records, Figure().add_subplot()).containers) == len(FORMS)
     assert len(teleport.plot_all(records, Figure().add_subplot()).containers) == 3

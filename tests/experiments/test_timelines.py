@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,14 +66,22 @@ def test_curves_are_those_of_the_counters(variants: dict[str, Record]) -> None:
         assert max(series["resident"]) <= record["residency"] + 1e-9
 
 
-def test_panels_can_be_drawn(variants: dict[str, Record], collaborative: list[Record]) -> None:
-    for script, records in ((fig04, list(variants.values())), (fig10, collaborative)):
-        figure = Figure()
-        for panel in script.EXPERIMENT.plots:
-            panel(records, figure.add_subplot())
-        assert "blocks at a time" in script.table(records)
-        assert script.caption(records).endswith(".")
-        assert script.summary(records)
+def drawn(script: Any, records: list[Record]) -> None:
+    figure = Figure()
+    for panel in script.EXPERIMENT.plots:
+        panel(records, figure.add_subplot())
+    assert "blocks at a time" in script.table(records)
+    assert script.caption(records).endswith(".")
+    assert script.summary(records)
+
+
+@pytest.mark.long
+def test_panels_of_figure_4_can_be_drawn(variants: dict[str, Record]) -> None:
+    drawn(fig04, list(variants.values()))
+
+
+def test_panels_of_figure_10_can_be_drawn(collaborative: list[Record]) -> None:
+    drawn(fig10, collaborative)
 
 
 def test_any_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
