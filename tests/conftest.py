@@ -31,6 +31,7 @@ VECTORS = (
     "integer_modes",
     "integer_vectors",
     "l1_phases",
+    "l1_sets",
     "matrices",
     "store_bursts",
     "uniform_twins",

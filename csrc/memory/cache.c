@@ -182,16 +182,18 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
     return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & (MAX_WAYS - 1));
 }
 
+/* Whether a line is to go before another one. */
+static bool goes_before(const struct cache_line *a, const struct cache_line *b) {
+    return a->used_again != b->used_again ? b->used_again : a->used < b->used;
+}
+
 /* The way of a set whose line has not been used again, or else has been least recently; CACHE_NONE:
  * it has no line. */
 static uint32_t oldest(struct cache *c, uint32_t first) {
     uint32_t found = CACHE_NONE;
     for (uint32_t way = first; way < first + c->ways; way++) {
-        const struct cache_line *l = &c->lines[way], *best = &c->lines[found];
         if (cache_number(c, way) == CACHE_NONE) continue;
-        if (found == CACHE_NONE || l->used_again < best->used_again ||
-            (l->used_again == best->used_again && l->used < best->used))
-            found = way;
+        if (found == CACHE_NONE || goes_before(&c->lines[way], &c->lines[found])) found = way;
     }
     if (found != CACHE_NONE && c->lines[found].used_again)
         for (uint32_t way = first; way < first + c->ways; way++) c->lines[way].used_again = false;

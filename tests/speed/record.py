@@ -9,8 +9,6 @@ from unittest import mock
 
 import numpy as np
 
-from experiments.common.suite_runs import compiled
-from experiments.suites import WORKLOADS
 from smmux import _core, benchmarks
 
 
@@ -33,6 +31,9 @@ def record(path: Path, benchmark: str, size: str | dict[str, int], gpu: str, **o
 
 def record_compiled(path: Path, kernel: str, size: str, gpu: str) -> None:
     """Write a launch of `experiments.suites` to a file, of the vendor's code."""
+    from experiments.common.suite_runs import compiled  # which an installed package lacks
+    from experiments.suites import WORKLOADS
+
     work = WORKLOADS[kernel]
     launch = work.launch(size)
     values = launch.values()

@@ -36,6 +36,7 @@ from . import (
     probe_panel,
     probe_pipe,
     probe_scatter,
+    probe_sets,
     special_functions,
 )
 from .bench import FOLDER, Bench, Row
@@ -43,7 +44,7 @@ from .cuda_driver import Card
 
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
-    probe_loaded, probe_panel, probe_bursts,
+    probe_loaded, probe_panel, probe_bursts, probe_sets,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
