@@ -1,7 +1,7 @@
 /* The sets of an L1 whose lines share room, as a Hopper card numbers them.
  *
  * Each bit of a line's number turns some bits of its set's number over. Found by looking for lines
- * that drive each other out (experiments/hardware/hopper/h100/l1_sets.csv): any nine bits side by
+ * that drive each other out (experiments/hardware/hopper/h200/l1_sets.csv): any nine bits side by
  * side reach all sets, so that no stride of a power of two makes conflicts. The two lowest bits are
  * the bank of the tags. */
 #ifndef SMMUX_SETS_H

@@ -128,9 +128,9 @@ _MEMORY: dict[str, Value] = {
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (21_504, "HOPPER"),  # as CARVEOUTS says of 228 kB
-    "l1_ways": (4, "HOPPER"),  # l1_sets.csv
+    "l1_ways": (4, "HOPPER"),  # h200: l1_sets.csv
     "l1_hashed": (0, "NA"),
-    "l1_shared": (1, "HOPPER"),  # l1_sets.csv, l1_rounds.csv
+    "l1_shared": (1, "HOPPER"),  # h200: l1_sets.csv, l1_rounds.csv, l1_stay.csv
     "l1_sector": (32, "HOPPER"),
     "l1_updates": (1, "HOPPER"),
     "l1_keeps_local": (1, "HOPPER"),  # local_memory.csv, local_sectors.csv
@@ -306,9 +306,9 @@ H200: dict[str, Value] = {
 CARVEOUTS: dict[int, dict[str, Value]] = {
     size: {
         "smem_bytes": (size * 1024, "HOPPER"),
-        "l1_bytes": ((256 - size - 7) * 1024, "HOPPER"),  # l1_rounds.csv
+        "l1_bytes": ((256 - size - 7) * 1024, "HOPPER"),  # h200: l1_rounds.csv
         "l1_ways": (4, "HOPPER"),
-        "l1_mshrs": (min(768, (256 - size) * 8), "HOPPER"),  # a line on its way has its place
+        "l1_mshrs": (min(768, (256 - size) * 8), "HOPPER"),  # h200: asked_again.csv; a line on its way has its place
     }
     for size in (8, 16, 32, 64, 100, 132, 164, 196, 228)
 }
