@@ -32,6 +32,7 @@ VECTORS = (
     "integer_vectors",
     "l1_phases",
     "l1_sets",
+    "l2_rounds",
     "matrices",
     "store_bursts",
     "uniform_twins",

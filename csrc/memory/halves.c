@@ -12,10 +12,25 @@ bool halves_init(struct partition *p, const struct config *cfg) {
     return p->hops && p->slice[0].echo && p->slice[1].echo;
 }
 
-void halves_tell(struct partition *p, uint32_t n, const struct request *r,
-                 const struct l2_work *work) {
+enum l2_answer halves_ask(struct partition *p, uint32_t home, const struct l2_work *lacked,
+                          uint32_t fill, struct l2_work *beyond, uint64_t tick) {
+    struct slice *s = &p->slice[home];
+    const uint32_t line = lacked->fetch.addr >> s->l2.cache.line_shift;
+    uint32_t miss;
+    const enum l2_answer answer = l2_ask(&s->l2, line, lacked->fetch_sectors, &miss, beyond);
+    if (answer == L2_HIT) halves_hop(p, fill, tick);
+    if (answer == L2_MISS) s->echo[miss] |= fill; /* of one miss, sectors again and again */
+    return answer;
+}
+
+void halves_echo(struct partition *p, struct slice *s, uint32_t miss, uint64_t tick) {
+    if (!s->echo[miss] || s->l2.misses.miss[miss].used) return;
+    halves_hop(p, s->echo[miss], tick);
+    s->echo[miss] = 0;
+}
+
+void halves_tell(struct partition *p, uint32_t n, const struct request *r) {
     struct l2 *other = &p->slice[n ^ 1].l2;
-    if (work->dropped_sectors) l2_adopt(other, work->dropped, work->dropped_sectors);
     if (access_carries_data(r->kind))
         l2_forget(other, r->addr >> other->cache.line_shift,
                   cache_sectors(&other->cache, r->addr, r->bytes));

@@ -109,9 +109,6 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     if (l->cache.lines[i].dirty) {
         if (!l->writebacks) return CACHE_NONE;
         write_back(l, i, work);
-    } else {
-        work->dropped = cache_number(&l->cache, i);
-        work->dropped_sectors = l->cache.lines[i].valid;
     }
     put(l, i, line);
     return i;
@@ -170,39 +167,50 @@ static enum l2_answer store(struct l2 *l, const struct lookup *at, const struct 
     return L2_HIT;
 }
 
+/* Wait for sectors of a line, `index` where the cache has it, that are not all valid: with its
+ * pending miss, or a new one. What nobody has asked for is to be fetched. Returns the miss;
+ * MISS_NONE: nothing changed, for want of an MSHR, a way or a buffer. */
+static uint32_t ask(struct l2 *l, uint32_t line, uint32_t index, uint32_t want,
+                    struct l2_work *work) {
+    uint32_t number = index == CACHE_NONE ? CACHE_NO_MSHR : cache_mshr(&l->cache.lines[index]);
+    if (number == CACHE_NO_MSHR) {
+        if (l->misses.count == l->misses.capacity) return MISS_NONE;
+        if (index == CACHE_NONE) index = allocate(l, line, work);
+        else cache_touch(&l->cache, index);
+        if (index == CACHE_NONE) return MISS_NONE;
+        number = misses_start(&l->misses, line);
+        l->misses.miss[number].index = index;
+        cache_tie(&l->cache.lines[index], number);
+    } else {
+        cache_touch(&l->cache, index);
+    }
+    struct miss *m = &l->misses.miss[number];
+    const uint32_t there = l->cache.lines[index].valid | (uint32_t)m->requested;
+    uint32_t missing = want & ~there;
+    if (missing) {
+        missing = fetch_sectors(l, missing) & ~there;
+        work->fetch = sector_span(&l->cache, line, missing);
+        work->fetch_mshr = number;
+        work->fetch_sectors = missing;
+        m->requested |= (uint8_t)missing;
+    }
+    return number;
+}
+
 /* Serve a load or an atomic that needs sectors which are not valid: join the line's pending miss,
  * or start one. */
 static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
                            const struct lookup *at, struct l2_work *work) {
-    uint32_t index = at->index;
-    uint32_t number = index == CACHE_NONE ? CACHE_NO_MSHR : cache_mshr(&l->cache.lines[index]);
-    if (number != CACHE_NO_MSHR) {
-        if (l->misses.miss[number].waiting >= l->merge_limit) return L2_BLOCKED;
-        cache_touch(&l->cache, index);
-    } else {
-        if (l->misses.count == l->misses.capacity) return L2_BLOCKED;
-        if (index == CACHE_NONE) index = allocate(l, at->line, work);
-        else cache_touch(&l->cache, index);
-        if (index == CACHE_NONE) return L2_BLOCKED;
-        number = misses_start(&l->misses, at->line);
-        l->misses.miss[number].index = index;
-        cache_tie(&l->cache.lines[index], number);
-    }
+    const uint32_t tied =
+        at->index == CACHE_NONE ? CACHE_NO_MSHR : cache_mshr(&l->cache.lines[at->index]);
+    if (tied != CACHE_NO_MSHR && l->misses.miss[tied].waiting >= l->merge_limit) return L2_BLOCKED;
+    const uint32_t number = ask(l, at->line, at->index, at->want, work);
+    if (number == MISS_NONE) return L2_BLOCKED;
     struct miss *m = &l->misses.miss[number];
     miss_wait(m, waiters_of(pool), node);
-    struct cache_line *c = &l->cache.lines[index];
-    uint32_t missing = at->want & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
-    if (missing) {
-        missing = fetch_sectors(l, missing) & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
-        work->fetch = sector_span(&l->cache, at->line, missing);
-        work->fetch_mshr = number;
-        work->fetch_sectors = missing;
-        m->requested |= (uint8_t)missing;
-        l->stats.misses++;
-    } else {
-        l->stats.merges++;
-    }
-    if (pool[node].kind == ACCESS_ATOM) c->dirty |= (uint8_t)at->want;
+    if (work->fetch.bytes) l->stats.misses++;
+    else l->stats.merges++;
+    if (pool[node].kind == ACCESS_ATOM) l->cache.lines[m->index].dirty |= (uint8_t)at->want;
     return L2_MISS;
 }
 
@@ -220,7 +228,7 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
                               .want = cache_sectors(&l->cache, r->addr, r->bytes),
                               .place = place};
     enum l2_answer answer;
-    work->fetch.bytes = work->writes = work->dropped_sectors = 0;
+    work->fetch.bytes = work->writes = 0;
     r->want = (uint8_t)at.want;
     if (r->kind == ACCESS_STORE) {
         answer = store(l, &at, r, covers, work);
@@ -243,27 +251,16 @@ enum l2_answer l2_ride(struct l2 *l, const struct request *r) {
     return L2_HIT;
 }
 
-bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors) {
+enum l2_answer l2_ask(struct l2 *l, uint32_t line, uint32_t sectors, uint32_t *number,
+                      struct l2_work *work) {
     const uint32_t i = cache_find(&l->cache, line);
-    if (i == CACHE_NONE || sectors & ~(uint32_t)l->cache.lines[i].valid) return false;
-    cache_touch(&l->cache, i);
-    return true;
-}
-
-uint32_t l2_awaits(const struct l2 *l, uint32_t line, uint32_t sectors) {
-    const uint32_t i = cache_find(&l->cache, line),
-                   number = i == CACHE_NONE ? CACHE_NO_MSHR : cache_mshr(&l->cache.lines[i]);
-    if (number == CACHE_NO_MSHR || sectors & ~(uint32_t)l->misses.miss[number].requested)
-        return MISS_NONE;
-    return number;
-}
-
-void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors) {
-    if (cache_find(&l->cache, line) != CACHE_NONE) return;
-    const uint32_t i = cache_victim(&l->cache, line);
-    if (i == CACHE_NONE || l->cache.lines[i].dirty) return;
-    put(l, i, line);
-    l->cache.lines[i].valid = (uint8_t)sectors;
+    work->fetch.bytes = work->writes = 0;
+    if (i != CACHE_NONE && !(sectors & ~(uint32_t)l->cache.lines[i].valid)) {
+        cache_touch(&l->cache, i);
+        return L2_HIT;
+    }
+    *number = ask(l, line, i, sectors, work);
+    return *number == MISS_NONE ? L2_BLOCKED : L2_MISS;
 }
 
 void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors) {

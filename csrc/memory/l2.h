@@ -54,7 +54,6 @@ struct l2_work {
     struct l2_span fetch;
     uint32_t fetch_mshr, fetch_sectors;
     uint32_t writes;
-    uint32_t dropped, dropped_sectors; /* a line that was replaced, clean; no sectors: none was */
     struct l2_span write[CLEANER_MAX_LINES + 1]; /* lines of a page, and a victim */
 };
 
@@ -75,13 +74,10 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
 
 /* A store has joined the one right before it, which has written for it, too. */
 enum l2_answer l2_ride(struct l2 *l, const struct request *r);
-/* Does the line have these sectors? If so, somebody uses them. */
-bool l2_has(struct l2 *l, uint32_t line, uint32_t sectors);
-/* The pending miss with which these sectors of a line are on their way; MISS_NONE: there is none.
- */
-uint32_t l2_awaits(const struct l2 *l, uint32_t line, uint32_t sectors);
-/* Take a clean line from elsewhere, if that costs no dirty one. */
-void l2_adopt(struct l2 *l, uint32_t line, uint32_t sectors);
+/* Let the other half's slice have sectors of a line. L2_HIT: they are here. L2_MISS: they come
+ * with that pending miss. L2_BLOCKED: nothing changed, there is no room for them. */
+enum l2_answer l2_ask(struct l2 *l, uint32_t line, uint32_t sectors, uint32_t *number,
+                      struct l2_work *work);
 /* Sectors of a line are out of date. One with a fetch under way keeps them, since requests wait
  * that count on those it has; values are those of memory all the same. */
 void l2_forget(struct l2 *l, uint32_t line, uint32_t sectors);

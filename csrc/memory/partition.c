@@ -7,17 +7,7 @@
 #include "base/hints.h"
 #include "memory/atomics.h"
 #include "memory/halves.h"
-
-/* What a DRAM completion means, in the tag: kind, slice, payload. */
-enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
-#define TAG_KIND_SHIFT  30
-#define TAG_SLICE_SHIFT 28
-#define TAG_PAYLOAD     ((1u << TAG_SLICE_SHIFT) - 1)
-
-static uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t payload) {
-    assert(slice < PARTITION_MAX_SLICES && payload <= TAG_PAYLOAD);
-    return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
-}
+#include "memory/tags.h"
 
 enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
                           uint32_t preloads) {
@@ -164,33 +154,40 @@ static ALWAYS_INLINE void reply(struct partition *p, struct slice *s, uint32_t n
     xbar_return(x, s->number, node);
 }
 
-/* Fetch sectors that a slice lacks: from the other half's, with what that waits for, or from DRAM.
- */
-static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
-    const uint32_t sectors = work->fetch_sectors,
-                   tag = make_tag(TAG_FILL, n, work->fetch_mshr << 8 | sectors);
-    if (p->sides > 1) {
-        struct slice *other = &p->slice[n ^ 1];
-        const uint32_t line = work->fetch.addr >> other->l2.cache.line_shift;
-        if (l2_has(&other->l2, line, sectors)) {
-            halves_hop(p, tag, tick);
-            return;
-        }
-        const uint32_t awaited = l2_awaits(&other->l2, line, sectors);
-        /* Neither may wait for the other one's miss while that waits for its own. */
-        if (awaited != MISS_NONE && !other->echo[awaited] && !p->slice[n].echo[work->fetch_mshr]) {
-            other->echo[awaited] = tag;
-            return;
-        }
-    }
-    dram_access(p, n, work->fetch.addr, work->fetch.bytes, false, tag, tick);
+/* What a slice replaces is written to DRAM. */
+static void write_back(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
+    for (uint32_t i = 0; i < work->writes; i++)
+        dram_access(p, n, work->write[i].addr, work->write[i].bytes, true,
+                    make_tag(TAG_WRITEBACK, n, 0), tick);
 }
 
-/* Tell the other half what a slice has fetched, if it waits for that. */
-static void echo(struct partition *p, struct slice *s, uint32_t mshr, uint64_t tick) {
-    if (!s->echo || !s->echo[mshr] || s->l2.misses.miss[mshr].used) return;
-    halves_hop(p, s->echo[mshr], tick);
-    s->echo[mshr] = 0;
+/* What a fill brings. */
+static uint32_t make_fill(uint32_t n, const struct l2_work *work) {
+    return make_tag(TAG_FILL, n, work->fetch_mshr << FILL_SHIFT | work->fetch_sectors);
+}
+
+/* A slice asks DRAM for sectors that it lacks. */
+static void read_dram(struct partition *p, uint32_t n, const struct l2_work *work, uint32_t fill,
+                      uint64_t tick) {
+    dram_access(p, n, work->fetch.addr, work->fetch.bytes, false, fill, tick);
+}
+
+/* A slice fetches sectors that it lacks: those of lines of the other half through its slice, which
+ * keeps them as well. If that has no room, what DRAM sends passes it by. */
+static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
+    uint32_t fill = make_fill(n, work);
+    if (p->sides > 1 && halves_home(p, work->fetch.addr) != n) {
+        const uint32_t home = n ^ 1;
+        struct l2_work beyond;
+        const enum l2_answer answer = halves_ask(p, home, work, fill, &beyond, tick);
+        if (answer == L2_MISS) {
+            write_back(p, home, &beyond, tick);
+            if (beyond.fetch.bytes) read_dram(p, home, &beyond, make_fill(home, &beyond), tick);
+        }
+        if (answer != L2_BLOCKED) return;
+        fill |= FILL_ACROSS;
+    }
+    read_dram(p, n, work, fill, tick);
 }
 
 /* An access to DRAM is done: answer what waited for it, and let a blocked slice look again. */
@@ -208,8 +205,9 @@ static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t t
         return;
     }
     case TAG_FILL: {
-        uint32_t node = l2_fill(&s->l2, pool, payload >> 8, payload & 0xffu);
-        echo(p, s, payload >> 8, tick);
+        const uint32_t miss = payload >> FILL_SHIFT;
+        uint32_t node = l2_fill(&s->l2, pool, miss, payload & FILL_SECTORS);
+        if (s->echo) halves_echo(p, s, miss, tick);
         while (node != XBAR_NONE) {
             uint32_t next = pool[node].next;
             reply(p, s, node, tick);
@@ -255,11 +253,9 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     }
     enum l2_answer answer = l2_access(&s->l2, pool, node, place, full, &work);
     if (answer == L2_BLOCKED) return answer;
-    for (uint32_t i = 0; i < work.writes; i++)
-        dram_access(p, n, work.write[i].addr, work.write[i].bytes, true,
-                    make_tag(TAG_WRITEBACK, n, 0), tick);
+    write_back(p, n, &work, tick);
     if (work.fetch.bytes) fetch(p, n, &work, tick);
-    if (p->sides > 1) halves_tell(p, n, &pool[node], &work);
+    if (p->sides > 1) halves_tell(p, n, &pool[node]);
     return answer;
 }
 
@@ -372,23 +368,13 @@ static void check(const struct partition *p) {
     }
 }
 
-/* Is it a fetch for the half to which its line does not belong? */
-NOINLINE static bool is_across(const struct partition *p, uint32_t tag) {
-    const uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1);
-    if (tag >> TAG_KIND_SHIFT != TAG_FILL) return false;
-    const struct l2 *l = &p->slice[n].l2;
-    const uint32_t line = l->misses.miss[(tag & TAG_PAYLOAD) >> 8].line;
-    const uint32_t number = p->slice->number / p->slices;
-    return n !=
-           xbar_home(p->xbar, addrmap_address(&p->xbar->map, number, line << l->cache.line_shift));
-}
-
 /* What DRAM sends to an L2 is written, where its line belongs, through the same port as data of
  * stores are.
  */
 NOINLINE static void take_in(struct partition *p, uint32_t tag, bool across, uint64_t tick,
                              uint64_t arrivals) {
-    const uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1), sectors = tag & 0xffu;
+    const uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1),
+                   sectors = tag & FILL_SECTORS;
     struct slice *s = &p->slice[across ? n ^ 1 : n];
     if (tag >> TAG_KIND_SHIFT != TAG_FILL) return;
     write_data(s, tick, bits_count(sectors) << s->l2.cache.sector_shift >> p->write_shift);
@@ -417,10 +403,10 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
             tick = p->done;
             tag = dram_pop(&p->dram);
             look_done(p);
-            const bool across = halves && is_across(p, tag);
+            const bool across = halves && tag_is_across(tag);
             if (p->write_queue) take_in(p, tag, across, tick, arrivals);
             if (across) {
-                halves_hop(p, tag, tick);
+                halves_hop(p, tag & ~FILL_ACROSS, tick);
                 continue;
             }
         } else if (halves && other <= due && other < end) {

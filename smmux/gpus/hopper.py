@@ -286,7 +286,7 @@ H200: dict[str, Value] = {
     "partition_hash": (1, "EST"),  # l2_slices.npz, which no formula is known for
     **dict.fromkeys(memory.SUMS, (0, "NA")),
     "side_mask": (0x000A_B000, "H200"),
-    "l2_bytes": (62_807_040, "H200; DER"),  # 60 MB in whole sets
+    "l2_bytes": (61_603_840, "H200; DER"),  # 94 slices of 640 kB, as the H100 has 80
     "dram_latency": (132, "H200; DER"),  # 658 clk for a miss
     "dram_khz": (3_201_000, "H200"),
     "t_rcd": (62, "HBM3; DER"),
