@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "memory/serving.h"
+
 bool halves_init(struct partition *p, const struct config *cfg) {
     uint32_t room = 1;
     while (room < 2 * 8 * cfg->l2_mshrs) room *= 2;

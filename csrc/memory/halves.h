@@ -37,9 +37,4 @@ static inline uint32_t halves_home(const struct partition *p, uint32_t addr) {
     return xbar_home(p->xbar, addrmap_address(&p->xbar->map, number, addr));
 }
 
-/* Read or write memory for a request. */
-static inline void request_perform(struct request *r) {
-    if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);
-}
-
 #endif

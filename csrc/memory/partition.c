@@ -7,7 +7,8 @@
 #include "base/hints.h"
 #include "memory/atomics.h"
 #include "memory/halves.h"
-#include "memory/tags.h"
+#include "memory/past.h"
+#include "memory/serving.h"
 
 enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
                           uint32_t preloads) {
@@ -36,6 +37,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .preload_lookup = cfg->preload_lookup && cfg->l2_bytes && !cfg->l2_texture_only,
     };
     p->done = p->hop_due = XBAR_NEVER;
+    p->past = past_is_open(p);
     /* Rounded down: first data, and from there through the L2 back to the queue. */
     p->turnaround = (cfg->t_cl < cfg->t_wl ? cfg->t_cl : cfg->t_wl) + cfg->dram_burst_clk +
                     (uint32_t)((uint64_t)(cfg->dram_return + cfg->dram_latency) * cfg->dram_khz /
@@ -68,19 +70,6 @@ void partition_free(struct partition *p) {
 }
 
 /* ---- whose turn it is --------------------------------------------------------------------- */
-
-/* Does a store, with what has joined it, write every byte of its segment? */
-static bool covers(const struct request *r) {
-    return r->whole || access_covers(r->access, r->lanes, r->bytes);
-}
-
-/* How many clocks a request holds the slice's input port: its flits cross in that time, and the
- * data of a store, with a mask if they are not all, may take longer. */
-static uint32_t input_clocks(const struct partition *p, const struct request *r) {
-    uint32_t data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
-    if (p->store_mask && r->kind == ACCESS_STORE && !covers(r)) data++;
-    return data > r->flits ? data : r->flits;
-}
 
 /* The L2 of a slice writes for so many clocks, behind what it has to write already. */
 static void write_data(struct slice *s, uint64_t tick, uint32_t clocks) {
@@ -127,31 +116,7 @@ static uint32_t local_of(const struct partition *p, uint32_t slice, uint32_t add
 /* Put an access to some bytes of a slice into the channel's queue. */
 static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint32_t bytes,
                         bool write, uint32_t tag, uint64_t tick) {
-    const struct addrmap *map = &p->xbar->map;
-    const uint32_t local = local_of(p, slice, addr), row = addrmap_row(map, local);
-    uint32_t first = local >> p->burst_shift, last = (local + bytes - 1) >> p->burst_shift;
-    struct dram_request r = {
-        .arrival = clock_convert(&p->to_dram, tick + p->dram_latency),
-        .tag = tag,
-        .row = row,
-        .bank = addrmap_bank(map, local, row),
-        .bursts = (uint8_t)(last - first + 1),
-        .write = write,
-    };
-    dram_push(&p->dram, &r);
-}
-
-/* Send the answer to a request through the slice's output port. */
-static ALWAYS_INLINE void reply(struct partition *p, struct slice *s, uint32_t node,
-                                uint64_t tick) {
-    struct xbar *x = p->xbar;
-    struct request *r = &x->pool[node];
-    uint64_t start = tick > s->out_free ? tick : s->out_free;
-    if (r->flits) r->flits = (uint16_t)xbar_reply_flits(x, r);
-    s->out_free = start + r->flits;
-    p->stats.reply_flits += r->flits;
-    r->tick = start + x->latency + xbar_detour(x, r->tpc, s->number);
-    xbar_return(x, s->number, node);
+    dram_access_local(p, local_of(p, slice, addr), bytes, write, tag, tick);
 }
 
 /* What a slice replaces is written to DRAM. */
@@ -199,8 +164,10 @@ static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t t
     switch ((enum tag_kind)(tag >> TAG_KIND_SHIFT)) {
     case TAG_REQUEST: {
         struct request *r = &pool[payload];
-        if (r->kind == ACCESS_ATOM)
+        if (r->kind == ACCESS_ATOM) {
             dram_access(p, n, r->addr, r->bytes, true, make_tag(TAG_ATOM_WRITE, n, 0), tick);
+            p->atoms--;
+        }
         reply(p, s, payload, tick);
         return;
     }
@@ -249,7 +216,7 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
         const uint32_t local = local_of(p, n, pool[node].addr);
         place.row = addrmap_row(map, local);
         place.bank = addrmap_bank(map, local, place.row);
-        full = covers(&pool[node]);
+        full = request_covers(&pool[node]);
     }
     enum l2_answer answer = l2_access(&s->l2, pool, node, place, full, &work);
     if (answer == L2_BLOCKED) return answer;
@@ -308,9 +275,11 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     if (!r->flits) answer = l2_ride(&s->l2, r);
     else if (p->cached && (!p->texture_only || r->kind == ACCESS_TEXTURE))
         answer = serve_cached(p, n, node, tick);
-    else
+    else {
         dram_access(p, n, r->addr, r->bytes, r->kind == ACCESS_STORE,
                     make_tag(TAG_REQUEST, n, node), tick);
+        p->atoms += atomic;
+    }
     if (answer == L2_BLOCKED) {
         s->blocked = true;
         return;
@@ -329,10 +298,7 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
 }
 
 /* Look for the tick of the next completion, as far as the channel has been advanced. */
-static void look_done(struct partition *p) {
-    const uint64_t clock = dram_done(&p->dram);
-    p->done = clock == DRAM_NEVER ? XBAR_NEVER : clock_convert(&p->to_icnt, clock) + p->dram_return;
-}
+static void look_done(struct partition *p) { p->done = completion_tick(p, dram_done(&p->dram)); }
 
 /* Advance the channel until every completion up to `tick` is known, where `tick` is the next
  * event that is. A new request needs an event and the DRAM latency to get there, so the channel
@@ -386,7 +352,9 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
     for (uint32_t n = 0; n < p->slices; n++)
         if (p->slice[n].tpc == TPC_NONE || p->preloads) slice_look(p, &p->slice[n], arrivals);
-    for (p->events = 0;; p->events++) {
+    p->events = 0;
+    if (!halves && p->past) past_run(p, arrivals, end);
+    for (;; p->events++) {
         uint64_t due = XBAR_NEVER;
         uint32_t n = 0;
         for (uint32_t i = 0; i < p->slices; i++)

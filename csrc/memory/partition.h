@@ -87,8 +87,10 @@ struct partition {
     uint32_t atom_interval, atom_float, atom_unit, atom_whole, atom_sector, store_mask, write_queue;
     uint32_t burst_shift, write_shift;
     uint32_t events;     /* of the last run */
+    uint32_t atoms;      /* past the L2 in DRAM, to write there when they have read */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */
     bool cached, texture_only;
+    bool past; /* requests go past the L2 all at once, if nothing is in the way (past.c) */
     bool preloads, preload_lookup; /* there may be any; they look the L2 up */
 };
 
