@@ -6,23 +6,11 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "memory/dram_policy.h"
+#include "memory/dram_window.h"
 
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static const struct dram_list empty = {DRAM_NONE, DRAM_NONE};
-
-static void list_append(struct dram_entry *pool, struct dram_list *list, uint32_t e) {
-    pool[e].next = DRAM_NONE;
-    if (list->head == DRAM_NONE) list->head = e;
-    else pool[list->tail].next = e;
-    list->tail = e;
-}
-
-static uint32_t list_take(const struct dram_entry *pool, struct dram_list *list) {
-    const uint32_t e = list->head;
-    list->head = pool[e].next;
-    return e;
-}
 
 static const struct dram_policy *const policies[] = {
 #define POLICY_dram(name, doc) &dram_##name,
@@ -38,6 +26,7 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
     const struct dram_policy *policy = policies[cfg->dram_policy];
     *d = (struct dram){
         .wake = DRAM_NEVER,
+        .admits = DRAM_NEVER,
         .t = dram_timing(cfg),
         .banks = cfg->dram_banks,
         .group_mask = cfg->dram_groups - 1,
@@ -72,6 +61,7 @@ void dram_push(struct dram *d, const struct dram_request *r) {
     d->pool[e] =
         (struct dram_entry){r->arrival, r->tag, r->row, DRAM_NONE, r->bank, r->bursts, r->write};
     list_append(d->pool, &d->fifo, e);
+    if (d->fifo.head == e && d->window_used < d->window) d->admits = r->arrival;
     const uint64_t seen = later(r->arrival, d->now);
     if (seen < d->wake) d->wake = seen;
 }
@@ -112,21 +102,6 @@ static void bank_plan(struct dram *d, uint32_t b) {
 
 /* ---- window ------------------------------------------------------------------------------ */
 
-/* Unlink and return the request that the bank is to serve. */
-static uint32_t window_take(struct dram *d, uint32_t b) {
-    struct dram_list *list = &d->bank[b].candidates;
-    struct dram_entry *pool = d->pool;
-    const uint32_t passed = d->policy->pass(d, b);
-    uint32_t *link = passed == DRAM_NONE ? &list->head : &pool[passed].next;
-    const uint32_t e = *link;
-    assert(e != DRAM_NONE && pool[e].bank == b);
-    *link = pool[e].next;
-    if (list->tail == e) list->tail = passed;
-    if (list->head == DRAM_NONE) d->waiting &= ~(1u << b);
-    d->window_used--;
-    return e;
-}
-
 /* Note in the time line whether a request finds its row. */
 NOINLINE static void sample_request(struct dram *d, uint32_t b, uint32_t row) {
     struct dram_sample *s = dram_sample_at(d, d->now);
@@ -139,7 +114,7 @@ NOINLINE static void sample_request(struct dram *d, uint32_t b, uint32_t row) {
 static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     const uint32_t entry = window_take(d, b);
-    assert(d->pool[entry].bank == b && !((d->column | d->row) >> b & 1u));
+    assert(d->pool[entry].bank == b && !is_busy(d, b));
     const struct dram_entry *e = &d->pool[entry];
     if (!dram_is_open(d, b)) d->stats.misses++;
     else if (k->row == e->row) d->stats.hits++;
@@ -155,13 +130,7 @@ static void bank_serve(struct dram *d, uint32_t b) {
 /* Let what has arrived by now enter the window and idle banks take from it, until nothing moves. */
 static void admit(struct dram *d) {
     for (;;) {
-        while (d->window_used < d->window && d->fifo.head != DRAM_NONE &&
-               d->pool[d->fifo.head].time <= d->now) {
-            const uint32_t e = list_take(d->pool, &d->fifo), b = d->pool[e].bank;
-            list_append(d->pool, &d->bank[b].candidates, e);
-            d->waiting |= 1u << b;
-            d->window_used++;
-        }
+        while (d->admits <= d->now) enter(d);
         uint32_t idle = d->waiting & ~(d->column | d->row);
         if (!idle) return;
         for (; idle; idle &= idle - 1) bank_serve(d, bits_lowest(idle));
@@ -255,36 +224,31 @@ NOINLINE static void record_column(struct dram *d, uint32_t b, uint64_t at, bool
     record(d, at, closing ? close : open, b, d->pool[d->bank[b].entry].tag);
 }
 
-/* How many bursts of a bank's request, from one at that clock on, come one after the other: as
- * long as the bank would be chosen again each time. No bank of another kind waits for the bus, or
- * has its turn before, or may use it sooner, and until `end` nothing new is known. */
-static ALWAYS_INLINE uint32_t run_of(const struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
-    const uint32_t bursts = d->bank[b].bursts, others = d->column & ~(1u << b), step = d->t.step;
-    const uint32_t kind = d->writing >> b & 1u ? ~d->writing : d->writing;
-    if (bursts == 1 || d->log || d->trace || others & kind) return 1;
-    if (others && (step > d->t.ccd || turns(d, others) & (turns(d, 1u << b) - 1))) return 1;
-    if (d->row && d->row_bound < end) end = d->row_bound;
-    uint32_t n = 1;
-    while (n < bursts && at + n * step < end) n++;
-    return n;
+/* Would a bank that has just issued a column command be chosen again for the next one, as long as
+ * nothing arrives for an idle bank and no row command comes first? Nobody may use the bus sooner,
+ * or as soon and has its turn before: those of the other kind wait until it has turned round, those
+ * of this kind until the bank may go on itself. */
+static inline bool stays_chosen(const struct dram *d, uint32_t b, bool write) {
+    const struct dram_timing *t = &d->t;
+    const uint32_t others = d->column & ~(1u << b);
+    if (d->log || d->trace) return false;
+    if (!others) return true;
+    if (t->step > t->ccd || turns(d, others) & (turns(d, 1u << b) - 1)) return false;
+    return t->step < (write ? t->wtr : t->rtw) || !(others & (write ? ~d->writing : d->writing));
 }
 
-/* Issue bursts of the bank's request from that clock on; returns when the last one does. */
-static uint64_t issue_column(struct dram *d, uint32_t b, uint64_t at, uint32_t n) {
+/* The bank's column commands, `count` of them, end with one at that clock. */
+static void end_columns(struct dram *d, uint32_t b, uint64_t at, bool write, uint32_t count) {
     const struct dram_timing *t = &d->t;
     struct dram_bank *k = &d->bank[b];
     const uint32_t group = b & d->group_mask;
-    const bool write = d->writing >> b & 1u;
-    uint64_t end;
-    at += (n - 1) * t->step;
     if (write) {
         d->bus_ready[DRAM_WRITE] = at + t->ccd;
         d->bus_ready[DRAM_READ] = at + t->wtr;
         d->group_ready[DRAM_WRITE][group] = at + t->ccdl;
         d->group_ready[DRAM_READ][group] = at + t->group_wtr;
         k->pre_ready = later(k->pre_ready, at + t->wtp);
-        end = at + t->wl + t->burst;
-        d->stats.writes += n;
+        d->stats.writes += count;
     } else {
         d->bus_ready[DRAM_READ] = at + t->ccd;
         d->bus_ready[DRAM_WRITE] = at + t->rtw;
@@ -292,22 +256,61 @@ static uint64_t issue_column(struct dram *d, uint32_t b, uint64_t at, uint32_t n
         d->group_ready[DRAM_WRITE][group] = at + t->group_rtw;
         k->pre_ready = later(k->pre_ready, at + t->rtp);
         d->group_pre_ready[group] = at + t->rtpl;
-        end = at + t->cl + t->burst;
-        d->stats.reads += n;
+        d->stats.reads += count;
     }
-    d->stats.busy += n * t->burst;
+    d->stats.busy += count * t->burst;
     if (d->trace) *(write ? &dram_sample_at(d, at)->writes : &dram_sample_at(d, at)->reads) += 1;
-    k->bursts = (uint8_t)(k->bursts - n);
-    const bool last = !k->bursts, closing = last && d->page->closes(d, b);
-    if (d->log) record_column(d, b, at, write, closing);
-    if (!last) return at;
-    if (closing) close_row(d, b);
-    d->column &= ~(1u << b);
+}
+
+/* The last burst of the bank's request goes out at that clock. */
+static inline void complete(struct dram *d, uint32_t entry, uint64_t at, bool write) {
+    uint64_t end = at + (write ? d->t.wl : d->t.cl) + d->t.burst;
     /* A write of another pseudo channel may be through before a read; nobody waits for it. */
     if (end < d->last_end) end = d->last_end;
     d->last_end = end;
-    d->pool[k->entry].time = end;
-    list_append(d->pool, &d->done, k->entry);
+    d->pool[entry].time = end;
+    list_append(d->pool, &d->done, entry);
+}
+
+/* Let the bank, whose request is done at that clock, go on with the oldest one in the window if
+ * that is of the same kind and row, as all policies do; false: it does not, or something arrives
+ * for an idle bank first. */
+static inline bool serve_next(struct dram *d, uint32_t b, uint64_t at, bool write) {
+    struct dram_bank *k = &d->bank[b];
+    if (!enter_quietly(d, at + 1) || k->candidates.head == DRAM_NONE) return false;
+    const struct dram_entry *e = &d->pool[k->candidates.head];
+    if (e->row != k->row || e->write != write) return false;
+    k->entry = window_take(d, b);
+    k->bursts = e->bursts;
+    d->stats.hits++;
+    return true;
+}
+
+/* Issue column commands of the bank from that clock on: a burst of its request, and those behind
+ * it, of this and of further requests, as long as the bank would be chosen again each time and,
+ * until `end`, nothing new is known; returns when the last one does. */
+static uint64_t issue_columns(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
+    struct dram_bank *k = &d->bank[b];
+    const bool write = d->writing >> b & 1u, again = stays_chosen(d, b, write);
+    const uint32_t step = d->t.step;
+    uint32_t count = 1;
+    bool done, closing = false;
+    if (d->row && d->row_bound < end) end = d->row_bound;
+    if (!again) end = 0;
+    for (;; at += step, count++) {
+        done = --k->bursts == 0;
+        if (done) {
+            complete(d, k->entry, at, write);
+            closing = d->page->closes(d, b);
+            if (closing || at + step >= end || !serve_next(d, b, at, write)) break;
+            done = false;
+        }
+        if (at + step >= end || !enter_quietly(d, at + step)) break;
+    }
+    end_columns(d, b, at, write, count);
+    if (d->log) record_column(d, b, at, write, closing);
+    if (closing) close_row(d, b);
+    if (done) d->column &= ~(1u << b);
     return at;
 }
 
@@ -338,7 +341,7 @@ static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
 static void issue(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
     assert(((d->column | d->row) >> b & 1u) && at >= d->now && at >= d->command_free);
     if (d->column >> b & 1u) {
-        at = issue_column(d, b, at, run_of(d, b, at, end));
+        at = issue_columns(d, b, at, end);
     } else {
         if (dram_is_open(d, b)) issue_precharge(d, b, at);
         else issue_activate(d, b, at);
@@ -393,18 +396,19 @@ NOINLINE static void skip_refreshes(struct dram *d) {
     d->refresh_due += count * d->t.refi;
 }
 
-/* When the oldest request outside the window arrives; DRAM_NEVER: there is none. */
-static uint64_t next_arrival(const struct dram *d) {
-    return d->fifo.head == DRAM_NONE ? DRAM_NEVER : d->pool[d->fifo.head].time;
+/* The clock at which the choice of a command for clock `at` may become another one, if by then: as
+ * a request arrives for an idle bank, or refresh is due. */
+static inline uint64_t next_event(struct dram *d, uint64_t at) {
+    if (at < d->refresh_due) enter_quietly(d, at);
+    return d->admits < d->refresh_due ? d->admits : d->refresh_due;
 }
 
 void dram_advance(struct dram *d, uint64_t limit) {
     while (d->wake < limit) {
         if (!(d->column | d->row | d->waiting)) { /* skip to the next request */
-            const uint64_t arrival = next_arrival(d);
-            if (arrival > d->now && arrival != DRAM_NEVER) d->now = arrival;
-            if (arrival == DRAM_NEVER || d->now >= limit) {
-                d->wake = arrival == DRAM_NEVER ? DRAM_NEVER : d->now;
+            if (d->admits > d->now && d->admits != DRAM_NEVER) d->now = d->admits;
+            if (d->admits == DRAM_NEVER || d->now >= limit) {
+                d->wake = d->admits == DRAM_NEVER ? DRAM_NEVER : d->now;
                 return;
             }
         }
@@ -412,19 +416,15 @@ void dram_advance(struct dram *d, uint64_t limit) {
             refresh(d);
             skip_refreshes(d);
         }
-        admit(d);
+        if (d->admits <= d->now || d->waiting & ~(d->column | d->row)) admit(d);
 
         uint32_t b;
-        uint64_t at = choose(d, &b), event = d->refresh_due;
-        if (d->window_used < d->window) { /* an arrival may change the choice */
-            const uint64_t arrival = next_arrival(d);
-            event = arrival < event ? arrival : event;
-        }
+        const uint64_t at = choose(d, &b), event = next_event(d, at);
         if (event <= at) {
             d->wake = event;
             if (event < limit) d->now = event; /* beyond it, requests yet unknown come first */
         } else if (at < limit) {
-            issue(d, b, at, event < limit ? event : limit);
+            issue(d, b, at, d->refresh_due < limit ? d->refresh_due : limit);
             d->wake = d->now;
         } else {
             d->wake = at;

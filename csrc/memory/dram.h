@@ -121,6 +121,8 @@ struct dram {
     /* Hot: what finding the next command reads. */
     uint64_t wake;                  /* no command before this clock */
     uint64_t now;                   /* clock of the next decision */
+    uint64_t admits;                /* when the next request enters the window; DRAM_NEVER: that is
+                                       full, or there is none */
     uint64_t command_free;          /* clock after the last command */
     uint64_t row_bound;             /* no activate or precharge of a serving bank before this */
     uint64_t ready[DRAM_MAX_BANKS]; /* bank's next command: bank-local constraints */

@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "base/bits.h"
+#include "memory/dram_window.h"
 
 /* Length of a list whose entries are in use, and in order of time. */
 static uint32_t check_ordered(const struct dram *d, const struct dram_list *list) {
@@ -56,6 +57,7 @@ void dram_check(const struct dram *d) {
     assert(!(d->column & d->row) && d->fresh <= d->capacity);
     for (uint32_t bank = 0; bank < d->banks; bank++) waiting += check_bank(d, bank);
     assert(waiting == d->window_used && waiting <= d->window);
+    assert(d->admits == (waiting < d->window ? next_arrival(d) : DRAM_NEVER));
     assert(waiting + bits_count(d->column | d->row) + check_ordered(d, &d->fifo) +
                check_ordered(d, &d->done) + free_entries(d) ==
            d->fresh);

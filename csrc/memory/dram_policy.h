@@ -8,7 +8,8 @@
 /* Chooses among the requests in the window that want a bank: a list, the oldest one first. */
 struct dram_policy {
     /* The last of the requests that the bank passes over, to serve the one behind it; DRAM_NONE: it
-     * serves the oldest one. There is at least one, and the bank serves none. */
+     * serves the oldest one. There are at least two, and the bank serves none. Nobody asks where
+     * the oldest one goes to the bank's row: no policy passes over that. */
     uint32_t (*pass)(const struct dram *d, uint32_t bank);
     uint32_t window; /* length of the window, 0: dram_window */
 };
