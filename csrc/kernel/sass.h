@@ -22,6 +22,8 @@
 
 /* How a branch decides, in `q`. */
 enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUNT };
+/* What else reading a barrier register does: clear it; keep nothing of it. */
+enum sass_bmov { BMOV_CLEAR = 1, BMOV_DROPPED = 2 };
 
 /* The predicate of an access of compiled code: where an atomic is done, or which lanes copy. */
 static inline uint32_t sass_done(const struct uop *u) {

@@ -10,6 +10,8 @@
 
 void converge_begin(struct warp *w, uint32_t barriers) {
     memset(w->own->barriers, 0, barriers * sizeof *w->own->barriers);
+    memset(w->own->kept, 0, barriers * sizeof *w->own->kept);
+    memset(w->own->gone, 0, barriers * sizeof *w->own->gone);
     w->own->turns = w->own->served = w->own->reduced = 0;
     w->parted = false;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
@@ -48,9 +50,23 @@ static uint32_t lanes_in(const struct warp *w, uint32_t state) {
     return lanes;
 }
 
+/* Does a group wait there for these lanes? Where else its lanes wait is not where these meet. */
+static bool names(const struct warp *w, const struct stack_entry *g, uint32_t state,
+                  uint32_t others) {
+    return g->rpc == state && !((g->others ^ others) & w->live);
+}
+
+/* The lanes of all groups that wait there for the same lanes. */
+static uint32_t lanes_naming(const struct warp *w, uint32_t state, uint32_t others) {
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < w->depth; i++)
+        if (names(w, &w->stack[i], state, others)) lanes |= w->stack[i].mask;
+    return lanes;
+}
+
 /* Let groups in that state that have only lanes of `of` be ready behind their instruction, those at
- * one instruction as one group, but for groups that have other lanes to act with. */
-static void free_groups(struct warp *w, uint32_t state, uint32_t of, bool apart) {
+ * one instruction as one group. */
+static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     for (uint32_t i = 0; i < w->depth;) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != state || g.mask & ~of) {
@@ -58,13 +74,41 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of, bool apart)
             continue;
         }
         take(w, i);
-        put(w, g.pc + 1, g.mask, GROUP_READY, apart ? g.others : 0);
+        put(w, g.pc + 1, g.mask, GROUP_READY, 0);
     }
 }
 
-/* Lanes are no longer of those that others wait for at a barrier register. */
+/* How many views of a barrier register a group keeps in functions: who keeps more is further in. */
+static uint8_t level_of(const struct warp *w, uint32_t barrier, uint32_t lanes) {
+    return lanes ? w->own->kept[barrier][bits_lowest(lanes)] : 0;
+}
+
+/* Lanes are no longer of those that others wait for at a barrier register, nor of those for whom
+ * others will when they come back from functions, which keep their views. */
 static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
-    for (uint32_t lane = 0; lane < 32; lane++) w->own->barriers[barrier][lane] &= ~lanes;
+    struct convergence *own = w->own;
+    const uint8_t level = level_of(w, barrier, lanes);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        own->barriers[barrier][lane] &= ~lanes;
+        if (own->kept[barrier][lane] <= level || lanes >> lane & 1) continue;
+        uint8_t *first = &own->first[barrier][lane], *last = &own->last[barrier][lane];
+        if (!own->gone[barrier][lane]) *first = *last = level;
+        if (level < *first) *first = level;
+        if (level > *last) *last = level;
+        own->gone[barrier][lane] |= lanes;
+    }
+}
+
+/* The lanes that wait at a barrier register in the function of a group of lanes. */
+static uint32_t lanes_at(const struct warp *w, uint32_t barrier, uint32_t group) {
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < w->depth; i++) {
+        const struct stack_entry *g = &w->stack[i];
+        if (g->rpc == GROUP_BARRIER + barrier &&
+            level_of(w, barrier, g->mask) == level_of(w, barrier, group))
+            lanes |= g->mask;
+    }
+    return lanes;
 }
 
 /* Let those go on at a barrier register for whom nobody is missing that is not excused. Lanes that
@@ -74,35 +118,44 @@ static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != state) continue;
-        const uint32_t there = lanes_in(w, state),
+        const uint32_t there = lanes_at(w, barrier, g.mask),
                        wanted = w->own->barriers[barrier][bits_lowest(g.mask)] & w->live;
         if (wanted & ~there & ~excused) continue;
-        free_groups(w, state, wanted | g.mask, false);
+        free_groups(w, state, (wanted & there) | g.mask);
         forget(w, barrier, (wanted & there) | g.mask);
         i = UINT32_MAX; /* from the first one again */
     }
 }
 
-/* The same at a warpsync, whose lanes say themselves whom they wait for. */
+/* The same at a warpsync, whose lanes say themselves whom they wait for. Those go on apart that
+ * have other lanes to act with. */
 static void free_warpsync(struct warp *w) {
-    const uint32_t there = lanes_in(w, GROUP_WARPSYNC);
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
-        if (g.rpc != GROUP_WARPSYNC || g.others & w->live & ~there) continue;
-        free_groups(w, GROUP_WARPSYNC, g.others | g.mask, true);
+        if (g.rpc != GROUP_WARPSYNC) continue;
+        if (g.others & w->live & ~lanes_naming(w, GROUP_WARPSYNC, g.others)) continue;
+        for (uint32_t k = 0; k < w->depth;) {
+            const struct stack_entry there = w->stack[k];
+            if (!names(w, &there, GROUP_WARPSYNC, g.others)) {
+                k++;
+                continue;
+            }
+            take(w, k);
+            put(w, there.pc + 1, there.mask, GROUP_READY, there.others);
+        }
         i = UINT32_MAX;
     }
 }
 
 /* Let all lanes that a collective is for act as one, at the copy of it where the first ones are. */
 static bool gather(struct warp *w) {
-    const uint32_t there = lanes_in(w, GROUP_COLLECTIVE);
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
-        if (g.rpc != GROUP_COLLECTIVE || g.others & w->live & ~there) continue;
-        const uint32_t lanes = (g.others | g.mask) & there;
+        if (g.rpc != GROUP_COLLECTIVE) continue;
+        const uint32_t lanes = lanes_naming(w, GROUP_COLLECTIVE, g.others);
+        if (g.others & w->live & ~lanes) continue;
         for (uint32_t k = 0; k < w->depth; k++)
-            if (w->stack[k].rpc == GROUP_COLLECTIVE && !(w->stack[k].mask & ~lanes))
+            if (names(w, &w->stack[k], GROUP_COLLECTIVE, g.others))
                 w->stack[k].rpc = GROUP_COLLECTED;
         w->pc = g.pc + 1;
         w->mask = lanes;
@@ -179,6 +232,27 @@ void converge_break(struct warp *w, uint32_t barrier, uint32_t lanes) {
     w->pc++;
 }
 
+void converge_keep(struct warp *w, uint32_t barrier, uint32_t lanes, uint32_t *row, bool clear) {
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!(lanes >> lane & 1)) continue;
+        uint32_t *view = &w->own->barriers[barrier][lane];
+        if (row) row[lane] = *view, w->own->kept[barrier][lane]++;
+        if (clear) *view = 0;
+    }
+}
+
+void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const uint32_t *row) {
+    struct convergence *own = w->own;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!(lanes >> lane & 1)) continue;
+        uint32_t *view = &own->barriers[barrier][lane], *gone = &own->gone[barrier][lane];
+        *view = row[lane];
+        if (own->kept[barrier][lane]) own->kept[barrier][lane]--;
+        if (own->kept[barrier][lane] <= own->last[barrier][lane]) *view &= ~*gone;
+        if (own->kept[barrier][lane] <= own->first[barrier][lane]) *gone = 0;
+    }
+}
+
 /* Put the active lanes aside, those apart that say something else. */
 static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
     for (uint32_t left = w->mask, mine; left; left &= ~mine) {
@@ -239,7 +313,7 @@ void converge_block(struct warp *w) {
 bool converge_gather(struct warp *w) {
     if (lanes_in(w, GROUP_BLOCK) != w->live) return false;
     w->pc = w->stack[0].pc;
-    free_groups(w, GROUP_BLOCK, ~0u, false);
+    free_groups(w, GROUP_BLOCK, ~0u);
     w->mask = w->stack[0].mask;
     take(w, 0);
     return true;

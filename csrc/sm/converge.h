@@ -26,6 +26,10 @@ struct convergence {
     uint32_t reduced; /* what its last barrier that reduces has found */
     uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* loads into each register under way (obey.h) */
     uint32_t barriers[CONVERGENCE_BARRIERS][32];   /* whom each lane meets there */
+    uint8_t kept[CONVERGENCE_BARRIERS][32];        /* views that it keeps elsewhere, in functions */
+    uint32_t gone[CONVERGENCE_BARRIERS][32]; /* lanes of kept views that wait there no more... */
+    uint8_t first[CONVERGENCE_BARRIERS][32]; /* ... and how many views lie below the lowest... */
+    uint8_t last[CONVERGENCE_BARRIERS][32];  /* ... and the highest of those */
 };
 
 /* A warp begins: it has no groups, none of so many barrier registers has lanes, and two predicates
@@ -45,6 +49,10 @@ void converge_break(struct warp *w, uint32_t barrier, uint32_t lanes);
 /* The active lanes wait at a barrier register; whoever can goes on. Nobody may be active then, here
  * and below: w->mask is 0. */
 void converge_wait(struct warp *w, uint32_t barrier);
+/* Lanes copy their views of a barrier register to a row, where functions keep those of who calls
+ * them, or to none, and perhaps clear the register; or back from there. */
+void converge_keep(struct warp *w, uint32_t barrier, uint32_t lanes, uint32_t *row, bool clear);
+void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const uint32_t *row);
 /* Each active lane waits until the lanes that it names have come to a warpsync, too. */
 void converge_sync(struct warp *w, const uint32_t lanes[32]);
 /* The same at a copy of a collective, in which they act as one up to its end. */

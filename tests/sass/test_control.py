@@ -8,6 +8,9 @@ import pytest
 from smmux.modules.module import Module
 from tests.sass.test_memory import builds, built
 
+VOTES = [("sm_75", "-G"), ("sm_75", "-O3"), ("sm_80", "-O3"), ("sm_90", "-G"), ("sm_90", "-O3")]
+votes = pytest.mark.parametrize(("arch", "option"), VOTES)
+
 
 def module(arch: str, option: str) -> Module:
     return built("control.cu", arch, option)
@@ -107,3 +110,31 @@ def test_nested_loops_meet_again(arch: str, option: str) -> None:
             lanes = stays[32 * warp : 32 * warp + 32]
             mask = sum(1 << lane for lane in np.flatnonzero(lanes).tolist())
             assert (together[32 * warp : 32 * warp + 32][lanes] == mask).all()
+
+
+@votes
+def test_votes_of_tiles(arch: str, option: str) -> None:
+    a, out = np.random.default_rng(5).integers(-50, 50, 32, "i4"), np.zeros((32, 2), "u4")
+    module(arch, option)["tile_votes"].simulate(1, 32, [a, out])
+    for t in range(32):
+        tile = a[t & 28 : (t & 28) + 4]
+        assert out[t].tolist() == [sum(int(x > 0) << (t & 28) + k for k, x in enumerate(tile)), (tile > 20).any()]
+
+
+@votes
+def test_lanes_wait_at_a_warpsync_for_those_that_name_the_same_lanes(arch: str, option: str) -> None:
+    a, out = np.random.default_rng(6).integers(-50, 50, 32, "i4"), np.zeros((32, 2), "i4")
+    module(arch, option)["parted_calls"].simulate(1, 32, [a, out])
+    assert (out[:, 0].view("u4") == sum(int(x & 1) << t for t, x in enumerate(a))).all()
+    assert out[:, 1].tolist() == [sum(a[(t + i) % 20] for i in range(3)) if t < 20 else a[t ^ 2] for t in range(32)]
+
+
+@votes
+def test_lanes_that_come_back_from_a_function_do_not_wait_for_who_has_left(arch: str, option: str) -> None:
+    a, out = np.random.default_rng(7).integers(0, 5000, 32, "i4"), np.zeros(32, "i4")
+    module(arch, option)["kept_views"].simulate(1, 32, [a, out, 100])
+
+    def digits(x: int) -> int:
+        return (x & 15).bit_count() + digits(x // 10) if x else 0
+
+    assert out.tolist() == [sum(digits(int(a[i % 32])) * i for i in range(t, 100, 32)) for t in range(32)]

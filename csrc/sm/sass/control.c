@@ -120,19 +120,10 @@ static void move_barrier(struct sm *sm, uint32_t warp, const struct uop *u, uint
                          uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    uint32_t *barrier = w->own->barriers[u->q], *d = destination_row(&lanes, u->d);
-    if (u->sub == SASS_BMOV) {
-        const uint32_t *a = operand_row(&lanes, u->a);
-        for (uint32_t lane = 0; lane < 32; lane++)
-            if (active >> lane & 1) barrier[lane] = a[lane];
-        advance(sm, warp, u, t);
-        return;
-    }
-    for (uint32_t lane = 0; lane < 32; lane++)
-        if (active >> lane & 1) {
-            d[lane] = barrier[lane];
-            if (u->imm) barrier[lane] = 0;
-        }
+    if (u->sub == SASS_BMOV) converge_restore(w, u->q, active, operand_row(&lanes, u->a));
+    else
+        converge_keep(w, u->q, active, u->imm & BMOV_DROPPED ? NULL : destination_row(&lanes, u->d),
+                      u->imm & BMOV_CLEAR);
     advance(sm, warp, u, t);
 }
 
@@ -192,15 +183,16 @@ static bool awaits_stores(struct sm *sm, uint32_t warp, const struct uop *u) {
     return true;
 }
 
-/* Which lanes of the active ones a branch takes: each for itself, or all of them if one does, or if
- * the group is not, or is, the one that a mask names. */
+/* Which lanes of the active ones a branch takes: each for itself, or all of them if one does. Or
+ * the whole group if the active ones are not, or are, those that a mask names: where lanes have
+ * masks of their own, compilers let only those that have the first one's be active. */
 static uint32_t taken(const struct uop *u, const struct warp *w, const struct lanes *lanes,
                       uint32_t active) {
     const uint32_t named = operand_row(lanes, u->a)[0] & w->live;
     switch (u->q) {
     case BRANCH_ANY: return active & operand_predicate(u, w) ? active : 0;
-    case BRANCH_DIV: return named != w->mask ? active : 0;
-    case BRANCH_CONV: return named == w->mask ? active : 0;
+    case BRANCH_DIV: return named != active ? w->mask : 0;
+    case BRANCH_CONV: return named == active ? w->mask : 0;
     default: return active & operand_predicate(u, w);
     }
 }

@@ -102,3 +102,45 @@ done:
     together[t] = __ballot_sync(__activemask(), 1);
     out[t] = s;
 }
+
+// Each lane votes with the four of its tile: masks that differ within the warp.
+__global__ void tile_votes(const int *a, unsigned *out) {
+    unsigned t;
+    asm("mov.u32 %0, %%laneid;" : "=r"(t));
+    unsigned mask = 15u << (t & ~3u);
+    out[2 * t] = __ballot_sync(mask, a[t] > 0);
+    out[2 * t + 1] = __any_sync(mask, a[t] > 20);
+}
+
+// Lanes that have parted come to a warpsync that is not that of the whole warp, for which others wait.
+__global__ void parted_calls(const int *a, int *out) {
+    int t = threadIdx.x, r = 0;
+    if (t < 20) {
+        for (int i = 0; i < 3; i++) r += __shfl_sync(0xfffff, a[t], (t + i) % 20);
+    } else {
+        r = __shfl_xor_sync(0xfff00000, a[t], 2);
+    }
+    out[2 * t] = __ballot_sync(0xffffffff, a[t] & 1);
+    out[2 * t + 1] = r;
+}
+
+__device__ __noinline__ int bits(int x) {
+    __syncwarp(1u << threadIdx.x % 32);
+    return __popc(x);
+}
+
+__device__ __noinline__ int digits(int x) {
+    int s = 0;
+    while (x) s += bits(x & 15), x /= 10;
+    return s;
+}
+
+// Lanes are in a function that keeps their view of where the loop ends when the others leave it.
+__global__ void kept_views(const int *a, int *out, int n) {
+    int t = threadIdx.x, s = 0;
+    if (a[t] >= 0) {
+        for (int i = t; i < n; i += 32) s += digits(a[i % 32]) * i;
+    }
+    __syncthreads();
+    out[t] = s;
+}

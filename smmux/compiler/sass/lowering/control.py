@@ -29,6 +29,8 @@ FIXED: Mapping[str, Sequence[tuple[str, int]]] = {
 INSN_BYTES = 16
 BRANCHES = {"ANY": 1, "DIV": 2, "CONV": 3}
 """enum sass_branch of csrc/kernel/sass.h."""
+BMOV_CLEAR, BMOV_DROPPED = 1, 2
+"""enum sass_bmov of it."""
 
 
 def _target(i: Instruction) -> int:
@@ -103,7 +105,9 @@ def _move_barrier(rows: Rows, i: Instruction) -> None:
     if first.kind == "B":
         rows.operation(i, "BMOV", q=first.number, a=rows.source(second))
     else:
-        rows.operation(i, "BMOV_READ", q=second.number, d=rows.register(first), imm=int("CLEAR" in i.modifiers))
+        d = rows.register(first)
+        how = ("CLEAR" in i.modifiers) * BMOV_CLEAR | (d == OPERAND_NONE) * BMOV_DROPPED
+        rows.operation(i, "BMOV_READ", q=second.number, d=d, imm=how)
 
 
 def _fence(rows: Rows, i: Instruction) -> None:
