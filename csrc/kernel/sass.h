@@ -22,6 +22,8 @@
 
 /* How a branch decides, in `q`. */
 enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUNT };
+/* Of a barrier of the block: its register has the threads alone. */
+enum sass_bar { BAR_COUNT = 1 << 13 };
 /* What else reading a barrier register does: clear it; keep nothing of it. */
 enum sass_bmov { BMOV_CLEAR = 1, BMOV_DROPPED = 2 };
 

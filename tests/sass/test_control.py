@@ -138,3 +138,11 @@ def test_lanes_that_come_back_from_a_function_do_not_wait_for_who_has_left(arch:
         return (x & 15).bit_count() + digits(x // 10) if x else 0
 
     assert out.tolist() == [sum(digits(int(a[i % 32])) * i for i in range(t, 100, 32)) for t in range(32)]
+
+
+@builds
+def test_barriers_of_as_many_threads_as_a_register_says(arch: str, option: str) -> None:
+    for threads in (64, 160):
+        out = np.zeros(256, "i4")
+        module(arch, option)["counted_barriers"].simulate(1, 256, [out, threads])
+        assert out.tolist() == [(threads - 1 - t) ** 2 if t < threads else -1 for t in range(256)]

@@ -29,6 +29,7 @@ static struct wanted wanted_of(struct sm *sm, uint32_t warp, const struct uop *u
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     const uint32_t value = operand_row(&lanes, u->a)[bits_lowest(w->live)];
+    if (u->imm & BAR_COUNT) return (struct wanted){u->q & (BARRIERS - 1), value};
     return (struct wanted){(value | u->q) & (BARRIERS - 1), u->q >> 4 ? u->q >> 4 : value >> 16};
 }
 

@@ -144,3 +144,17 @@ __global__ void kept_views(const int *a, int *out, int n) {
     __syncthreads();
     out[t] = s;
 }
+
+// Warps in turn, whose number of threads is known when they run.
+__global__ void counted_barriers(int *out, int threads) {
+    __shared__ int box[256];
+    int t = threadIdx.x;
+    if (t < threads) {
+        box[t] = t * t;
+        asm volatile("bar.sync 3, %0;" ::"r"(threads) : "memory");
+        out[t] = box[threads - 1 - t];
+    } else {
+        asm volatile("bar.sync 4, %0;" ::"r"((int)blockDim.x - threads) : "memory");
+        out[t] = -1;
+    }
+}

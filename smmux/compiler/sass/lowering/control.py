@@ -31,6 +31,8 @@ BRANCHES = {"ANY": 1, "DIV": 2, "CONV": 3}
 """enum sass_branch of csrc/kernel/sass.h."""
 BMOV_CLEAR, BMOV_DROPPED = 1, 2
 """enum sass_bmov of it."""
+BAR_COUNT = 1 << 13
+"""enum sass_bar of it."""
 
 
 def _target(i: Instruction) -> int:
@@ -153,7 +155,7 @@ def _warpsync(rows: Rows, i: Instruction) -> None:
 
 
 def _block_barrier(rows: Rows, i: Instruction) -> None:
-    """BAR: number and threads are numbers, or stand both in a register."""
+    """BAR: number and threads are numbers, or stand both in one register; each may be a number beside a register."""
     known, bits = _core.SASS["BAR"][4], 0
     for word in i.modifiers:
         if word not in known:
@@ -166,7 +168,10 @@ def _block_barrier(rows: Rows, i: Instruction) -> None:
         numbers = [operand for operand in numbers if operand.number != numbers[0].number or operand.kind != "R"]
     elif numbers:
         fields["q"] = bits_of(numbers.pop(0))
-    if numbers:
+    if numbers and numbers[0].kind == "R" and fields["a"] == OPERAND_NONE:
+        fields["a"] = rows.source(numbers.pop(0))
+        bits |= BAR_COUNT
+    elif numbers:
         fields["q"] |= bits_of(numbers.pop(0)) << 4
     if numbers:
         raise Refused(f"{numbers[0].text} is one operand too many")
