@@ -11,6 +11,7 @@
 void converge_begin(struct warp *w, uint32_t barriers) {
     memset(w->own->barriers, 0, barriers * sizeof *w->own->barriers);
     memset(w->own->kept, 0, barriers * sizeof *w->own->kept);
+    memset(w->own->keepers, 0, barriers * sizeof *w->own->keepers);
     memset(w->own->gone, 0, barriers * sizeof *w->own->gone);
     w->own->turns = w->own->served = w->own->reduced = 0;
     w->parted = false;
@@ -78,37 +79,21 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     }
 }
 
-/* How many views of a barrier register a group keeps in functions: who keeps more is further in. */
-static uint8_t level_of(const struct warp *w, uint32_t barrier, uint32_t lanes) {
-    return lanes ? w->own->kept[barrier][bits_lowest(lanes)] : 0;
-}
-
 /* Lanes are no longer of those that others wait for at a barrier register, nor of those for whom
- * others will when they come back from functions, which keep their views. */
+ * others will that are in functions further in, when these give back the view that they keep. */
 static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     struct convergence *own = w->own;
-    const uint8_t level = level_of(w, barrier, lanes);
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        own->barriers[barrier][lane] &= ~lanes;
-        if (own->kept[barrier][lane] <= level || lanes >> lane & 1) continue;
+    for (uint32_t lane = 0; lane < 32; lane++) own->barriers[barrier][lane] &= ~lanes;
+    const uint8_t level = lanes ? own->kept[barrier][bits_lowest(lanes)] : 0;
+    for (uint32_t left = own->keepers[barrier] & ~lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        if (own->kept[barrier][lane] <= level) continue;
         uint8_t *first = &own->first[barrier][lane], *last = &own->last[barrier][lane];
         if (!own->gone[barrier][lane]) *first = *last = level;
         if (level < *first) *first = level;
         if (level > *last) *last = level;
         own->gone[barrier][lane] |= lanes;
     }
-}
-
-/* The lanes that wait at a barrier register in the function of a group of lanes. */
-static uint32_t lanes_at(const struct warp *w, uint32_t barrier, uint32_t group) {
-    uint32_t lanes = 0;
-    for (uint32_t i = 0; i < w->depth; i++) {
-        const struct stack_entry *g = &w->stack[i];
-        if (g->rpc == GROUP_BARRIER + barrier &&
-            level_of(w, barrier, g->mask) == level_of(w, barrier, group))
-            lanes |= g->mask;
-    }
-    return lanes;
 }
 
 /* Let those go on at a barrier register for whom nobody is missing that is not excused. Lanes that
@@ -118,7 +103,7 @@ static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != state) continue;
-        const uint32_t there = lanes_at(w, barrier, g.mask),
+        const uint32_t there = lanes_in(w, state),
                        wanted = w->own->barriers[barrier][bits_lowest(g.mask)] & w->live;
         if (wanted & ~there & ~excused) continue;
         free_groups(w, state, (wanted & there) | g.mask);
@@ -183,12 +168,14 @@ static bool go_on(struct warp *w, uint32_t excused) {
 
 /* Nobody is active. Barrier registers do not wait for lanes that have yielded nor, if nobody could
  * go on else, for those that have left a loop past the barrier and wait at a warpsync: compilers
- * write such loops, and a card goes on (random PTX, seeds 105079 and 106653). */
+ * write such loops, and a card goes on (random PTX, seeds 105079 and 106653). Nor do lanes then
+ * wait in a circle. */
 static void settle(struct warp *w) {
     w->mask = 0;
     w->own->turns = 0;
     if (go_on(w, lanes_in(w, GROUP_YIELDED))) return;
-    go_on(w, lanes_in(w, GROUP_WARPSYNC) | lanes_in(w, GROUP_COLLECTIVE));
+    if (go_on(w, lanes_in(w, GROUP_WARPSYNC) | lanes_in(w, GROUP_COLLECTIVE))) return;
+    go_on(w, ~lanes_in(w, GROUP_BLOCK));
 }
 
 void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {
@@ -239,6 +226,7 @@ void converge_keep(struct warp *w, uint32_t barrier, uint32_t lanes, uint32_t *r
         if (row) row[lane] = *view, w->own->kept[barrier][lane]++;
         if (clear) *view = 0;
     }
+    if (row) w->own->keepers[barrier] |= lanes;
 }
 
 void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const uint32_t *row) {
@@ -248,6 +236,7 @@ void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const ui
         uint32_t *view = &own->barriers[barrier][lane], *gone = &own->gone[barrier][lane];
         *view = row[lane];
         if (own->kept[barrier][lane]) own->kept[barrier][lane]--;
+        if (!own->kept[barrier][lane]) own->keepers[barrier] &= ~(1u << lane);
         if (own->kept[barrier][lane] <= own->last[barrier][lane]) *view &= ~*gone;
         if (own->kept[barrier][lane] <= own->first[barrier][lane]) *gone = 0;
     }

@@ -27,6 +27,7 @@ struct convergence {
     uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* loads into each register under way (obey.h) */
     uint32_t barriers[CONVERGENCE_BARRIERS][32];   /* whom each lane meets there */
     uint8_t kept[CONVERGENCE_BARRIERS][32];        /* views that it keeps elsewhere, in functions */
+    uint32_t keepers[CONVERGENCE_BARRIERS];        /* lanes that keep any */
     uint32_t gone[CONVERGENCE_BARRIERS][32]; /* lanes of kept views that wait there no more... */
     uint8_t first[CONVERGENCE_BARRIERS][32]; /* ... and how many views lie below the lowest... */
     uint8_t last[CONVERGENCE_BARRIERS][32];  /* ... and the highest of those */

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -73,7 +75,27 @@ def _one(form: str, letter: str, bits: int, size: int, string: Callable[[int], s
     if letter in "ouxX":
         return (form + letter.replace("u", "d")) % (bits & (1 << size) - 1)
     value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
-    return value.hex() if letter in "aA" else (form + letter) % value
+    return _hexadecimal(form, value, letter) if letter in "aA" else (form + letter) % value
+
+
+def _hexadecimal(form: str, value: float, letter: str) -> str:
+    """A float with hexadecimal digits: as many as it needs, or as a precision says."""
+    form, dot, precision = form.partition(".")
+    text = str(value)
+    if math.isfinite(value):
+        digits, exponent = value.hex().split("p")
+        sign, whole, rest = digits[: digits.index("0x")], digits.partition("x")[2][0], digits.partition(".")[2]
+        if dot:
+            unit = 16 ** int(precision or 0)
+            rounded = round(Fraction(int(whole + rest, 16) * unit, 16 ** len(rest)))
+            whole, rest = str(rounded // unit), f"{unit + rounded % unit:x}"[1:]
+        else:
+            rest = rest.rstrip("0")
+        text = f"{sign}0x{whole}{'.' * bool(rest)}{rest}p{exponent}"
+    if "+" in form and not text.startswith("-"):
+        text = f"+{text}"
+    form = form.replace("+", "").replace("#", "")
+    return (form + "s") % (text.upper() if letter == "A" else text)
 
 
 def _signed(bits: int, size: int) -> int:

@@ -146,3 +146,11 @@ def test_barriers_of_as_many_threads_as_a_register_says(arch: str, option: str) 
         out = np.zeros(256, "i4")
         module(arch, option)["counted_barriers"].simulate(1, 256, [out, threads])
         assert out.tolist() == [(threads - 1 - t) ** 2 if t < threads else -1 for t in range(256)]
+
+
+@builds
+def test_lanes_at_different_depths_of_a_recursion(arch: str, option: str) -> None:
+    out = np.zeros(32, "i4")
+    module(arch, option)["deep_calls"].simulate(1, 32, [out])
+    known = [lambda n: n + 1, lambda n: n + 2, lambda n: 2 * n + 3]
+    assert out.tolist() == [known[t % 3](t % 4) for t in range(32)]

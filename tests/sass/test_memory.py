@@ -121,6 +121,13 @@ def test_printf_and_malloc(arch: str, option: str) -> None:
 
 
 @builds
+def test_printf_takes_widths_and_precisions_from_arguments(arch: str, option: str) -> None:
+    name = np.frombuffer(b"abc\0", "u1").copy()
+    printed = module(arch, option)["prints_widths"].simulate(1, 1, [3.1415, name]).printed
+    assert printed == "    12|3.14     |ab|     -3|  abc|-1|0x1.921cac083126fp+1|0X1.92P+1\n"
+
+
+@builds
 def test_assert_and_trap(arch: str, option: str) -> None:
     g = np.array([1, 2, 5, 4], "i4")
     with pytest.raises(KernelAssertionError, match=r"g\[threadIdx.x\] < 5, .*memory.cu:\d+, in .*asserts") as caught:

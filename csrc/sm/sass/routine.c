@@ -51,24 +51,31 @@ static uint64_t read_number(const struct caller *c, uint64_t address, uint32_t b
 
 /* ---- printf ------------------------------------------------------------------------------ */
 
-/* How many bytes the next conversion of a format takes, and where it ends; 0: there is none. */
-static uint32_t next_argument(const struct caller *c, uint64_t *format) {
-    for (char letter; (letter = (char)read_number(c, *format, 1)) != 0; ++*format) {
-        if (letter != '%') continue;
+/* How many bytes the next argument of a format takes, and where the text behind it begins; 0: there
+ * is none. A width or precision may be an argument, in front of its conversion's own: inside then
+ * says that the text goes on in that conversion. */
+static uint32_t next_argument(const struct caller *c, uint64_t *format, bool *inside) {
+    for (char letter;; ++*format) {
+        if (!*inside) {
+            letter = (char)read_number(c, *format, 1);
+            if (!letter) return 0;
+            if (letter != '%') continue;
+            ++*format;
+        }
+        *inside = false;
         uint32_t bytes = 4;
-        for (letter = (char)read_number(c, ++*format, 1);
-             letter && strchr("-+ #0123456789.*lhzjtL", letter);
-             letter = (char)read_number(c, ++*format, 1)) {
-            if (letter == '*')
-                return ++*format, 4; /* a width, as an argument in front of its own */
+        for (; (letter = (char)read_number(c, *format, 1)) &&
+               strchr("-+ #0123456789.*lhzjtL", letter);
+             ++*format) {
+            if (letter == '*') {
+                *inside = true;
+                return ++*format, 4;
+            }
             if (letter == 'l' || letter == 'z' || letter == 'j' || letter == 't') bytes = 8;
         }
         if (!letter) return 0;
-        ++*format;
-        if (letter != '%') return strchr("eEfFgGaAsp", letter) ? 8 : bytes;
-        --*format;
+        if (letter != '%') return ++*format, strchr("eEfFgGaAsp", letter) ? 8 : bytes;
     }
-    return 0;
 }
 
 enum { MOST_ARGUMENTS = 32 };
@@ -77,7 +84,8 @@ enum { MOST_ARGUMENTS = 32 };
 static void print_formatted(const struct caller *c) {
     uint64_t format = pair(c, 4), at = pair(c, 6), value[MOST_ARGUMENTS];
     uint32_t count = 0, bytes;
-    while (count < MOST_ARGUMENTS && (bytes = next_argument(c, &format)) != 0) {
+    bool inside = false;
+    while (count < MOST_ARGUMENTS && (bytes = next_argument(c, &format, &inside)) != 0) {
         at = (at + bytes - 1) & ~(uint64_t)(bytes - 1);
         value[count++] = read_number(c, at, bytes);
         at += bytes;

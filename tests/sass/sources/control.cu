@@ -158,3 +158,10 @@ __global__ void counted_barriers(int *out, int threads) {
         out[t] = -1;
     }
 }
+
+__device__ int ackermann(int m, int n) {
+    return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
+}
+
+// Lanes at different depths meet at the same barrier registers.
+__global__ void deep_calls(int *out) { out[threadIdx.x] = ackermann(threadIdx.x % 3, threadIdx.x % 4); }

@@ -105,6 +105,10 @@ __global__ void prints(const int *g, float x, const char *name) {
     free(p);
 }
 
+__global__ void prints_widths(double x, const char *name) {
+    printf("%*d|%-*.*f|%.*s|%*lld|%5s|%i|%a|%.2A\n", 6, 12, 9, 2, x, 2, name, 7, -3ll, name, -1, x, x);
+}
+
 __global__ void asserts(const int *g) { assert(g[threadIdx.x] < 5); }
 
 __global__ void traps(const int *g) {
