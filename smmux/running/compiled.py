@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,10 +24,17 @@ from smmux.compiler.sass.mangled_names import plain_name
 from smmux.errors import LaunchError
 from smmux.gpus import Gpu
 from smmux.language.placement import extent, place
+from smmux.machines.occupancy import occupancy
 from smmux.results.formatted import printf_text
 from smmux.results.result import Result
 from smmux.running.arguments import Arguments, as_bytes
-from smmux.running.constant_banks import Sizes, constant_segment, module_memory, variable_offset
+from smmux.running.constant_banks import (
+    Sizes,
+    constant_segment,
+    module_memory,
+    synchronises_grid,
+    variable_offset,
+)
 from smmux.running.launch import run
 from smmux.running.prepared import Prepared
 
@@ -40,6 +48,8 @@ BARRIERS = {14, 15}
 """Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 """What a kernel with recursion says of its stack, and the bytes that it gets."""
+WORKSPACE_BYTES = 256
+"""What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
 HEAP_OF_SM, GAP = 1 << 20, 1 << 16
 """Bytes of an SM's part of the heap of `malloc`, and of what nobody owns between the arrays and the heap."""
 
@@ -175,6 +185,9 @@ def _pack(
         raise LaunchError(f"{program.name} takes {len(image.parameters)} values, {len(values)} given")
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     own = [module_memory(cubin, lowered, memory.variables)]
+    workspace = synchronises_grid(cubin, lowered.linked.instructions) and _fits(program, machine, grid, block)
+    if workspace:
+        own.append(np.zeros(WORKSPACE_BYTES, np.uint8))
     if "malloc" in cubin.externs:
         own.append(np.zeros(GAP + HEAP_OF_SM * machine.sm_count, np.uint8))
     places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
@@ -192,15 +205,25 @@ def _pack(
         for name, array, address in zip(called, arrays, addresses, strict=False)
     ]
     placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
-    heap = places[-1] + GAP if len(own) > 1 else 0
+    heap = places[-1] + GAP if "malloc" in cubin.externs else 0
+    counter = places[1 + len(arrays)] if workspace else 0
     buffers.append((own[0], places[0], own[0].nbytes, True))
+    if counter:
+        buffers.append((own[1], counter, WORKSPACE_BYTES, True))
     if heap:
-        buffers.append((own[1][GAP:], heap, own[1].nbytes - GAP, True))
+        buffers.append((own[-1][GAP:], heap, own[-1].nbytes - GAP, True))
     memory.buffers[:] = buffers
-    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, (heap, HEAP_OF_SM if heap else 0))
+    room = heap, HEAP_OF_SM if heap else 0
+    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter)
     constants = own[0][constants_offset(cubin) :].tobytes()
     const = constant_segment(cubin, image.name, lowered, _parameters(image, values, addresses), constants, sizes)
     return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const, tuple(placed))
+
+
+def _fits(program: Program, machine: Gpu, grid: Dim3, block: Dim3) -> bool:
+    """Whether all blocks have room at the same time, as a cooperative launch asks for."""
+    shared = program.shared_bytes - program.reserved_bytes + program.dynamic_bytes
+    return math.prod(grid) <= occupancy(math.prod(block), program.nregs, shared, machine).blocks * machine.sm_count
 
 
 def _variables(cubin: Cubin) -> list[Variable]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.base.dimensions import Dim3
+from smmux.compiler.instruction import Instruction
 from smmux.compiler.sass.cubin import Cubin, Relocation, Variable
 from smmux.compiler.sass.lowering.kernel import HEAP_BYTES, Lowered
 from smmux.compiler.sass.lowering.link import constants_offset
 from smmux.errors import LaunchError, did_you_mean
 
-__all__ = ["Sizes", "constant_segment", "module_memory", "variable_offset"]
+__all__ = ["Sizes", "constant_segment", "module_memory", "synchronises_grid", "variable_offset"]
 
 SHARED_WINDOW, LOCAL_WINDOW, STACK, DYNAMIC_SHARED = 0x18, 0x20, 0x28, 0x2C
 """Bytes of constant bank 0: generic addresses of shared memory (up to sm_89) and of local memory, top of the stack,
@@ -26,13 +27,17 @@ CONSTANT_WINDOW = (0x50, 0xD0)
 """Generic address of the constants, up to sm_89 and from sm_90 on."""
 SM_COUNT, CLUSTER, CLUSTERS = 0x10C, 0x144, 0x15C
 """SMs of the machine; from sm_90 on the sizes of a cluster, here of one block, and the number of clusters along x."""
+GRID_WORKSPACE = (0x8C, 0x44)
+"""Address of what the barrier of a whole grid counts in, up to sm_89 and from sm_90 on: two environment registers, the
+high word first."""
 WHOLE = (2, 4)
 """Kinds of relocations of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What bank 0 says of a launch. heap: where the first SM's part of the heap lies, and the bytes of each."""
+    """What bank 0 says of a launch. heap: where the first SM's part of the heap lies, and the bytes of each. workspace:
+    the address of the grid's barrier, or 0."""
 
     grid: Dim3
     block: Dim3
@@ -40,6 +45,7 @@ class Sizes:
     dynamic_shared: int
     sms: int
     heap: tuple[int, int]
+    workspace: int = 0
 
 
 def constant_segment(
@@ -56,6 +62,9 @@ def constant_segment(
     if cubin.arch >= 90:
         struct.pack_into("<3I", whole, CLUSTER, 1, 1, 1)
         struct.pack_into("<I", whole, CLUSTERS, sizes.grid[0])
+    if sizes.workspace:
+        high, low = divmod(sizes.workspace, 1 << 32)
+        struct.pack_into("<II", whole, GRID_WORKSPACE[cubin.arch >= 90], high, low)
     struct.pack_into("<Q", whole, CONSTANT_WINDOW[cubin.arch >= 90], lowered.linked.constants)
     whole[image.param_base : image.param_base + len(parameters)] = parameters
     for number, data in ((2, image.constant2), (3, constants), (4, cubin.constant4)):
@@ -66,6 +75,15 @@ def constant_segment(
             _relocate(whole, place, relocation, lowered)
     struct.pack_into("<II", whole, lowered.constant_bytes - HEAP_BYTES, *sizes.heap)
     return bytes(whole)
+
+
+def synchronises_grid(cubin: Cubin, instructions: Sequence[Instruction]) -> bool:
+    """Whether code asks for the barrier of the whole grid, which a cooperative launch has."""
+    return any(
+        operand.kind == "const" and operand.bank == 0 and operand.offset == GRID_WORKSPACE[cubin.arch >= 90]
+        for instruction in instructions
+        for operand in instruction.operands
+    )
 
 
 def module_memory(cubin: Cubin, lowered: Lowered, given: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:

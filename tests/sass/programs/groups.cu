@@ -23,3 +23,24 @@ extern "C" __global__ void reduce_groups(const int *x, int *sums, int *largest, 
             atomicAdd(sums + 1, active.size());
     }
 }
+
+// All blocks wait for each other: each thread takes what its neighbours of other blocks had.
+extern "C" __global__ void grid_rounds(int *x, int *valid, int rounds)
+{
+    auto grid = cg::this_grid();
+    int i = grid.thread_rank(), n = grid.size();
+    for (int r = 0; r < rounds; r++) {
+        int v = x[(i + 1) % n] + x[(i + n - 1) % n];
+        grid.sync();
+        x[i] = v & 0xffff;
+        grid.sync();
+    }
+    valid[i] = grid.is_valid();
+}
+
+// More blocks than have room at a time cannot wait for each other.
+extern "C" __global__ void grid_is_too_large(int *x)
+{
+    cg::this_grid().sync();
+    x[0] = 1;
+}
