@@ -112,21 +112,22 @@ static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
     }
 }
 
-/* The same at a warpsync, whose lanes say themselves whom they wait for. Those go on apart that
- * have other lanes to act with. */
-static void free_warpsync(struct warp *w) {
+/* The same at a warpsync, whose lanes say themselves whom they wait for. Those that come together
+ * go on together, whomever they name, as compilers expect: what they do for lanes of a mask alone
+ * they cut down to that themselves. Only at an exclusive one each mask's lanes go on apart. */
+static void free_warpsync(struct warp *w, uint32_t state) {
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
-        if (g.rpc != GROUP_WARPSYNC) continue;
-        if (g.others & w->live & ~lanes_naming(w, GROUP_WARPSYNC, g.others)) continue;
+        if (g.rpc != state || g.others & w->live & ~lanes_naming(w, state, g.others)) continue;
         for (uint32_t k = 0; k < w->depth;) {
             const struct stack_entry there = w->stack[k];
-            if (!names(w, &there, GROUP_WARPSYNC, g.others)) {
+            if (!names(w, &there, state, g.others)) {
                 k++;
                 continue;
             }
             take(w, k);
-            put(w, there.pc + 1, there.mask, GROUP_READY, there.others);
+            put(w, there.pc + 1, there.mask, GROUP_READY,
+                state == GROUP_EXCLUSIVE ? there.others : 0);
         }
         i = UINT32_MAX;
     }
@@ -153,7 +154,8 @@ static bool gather(struct warp *w) {
 static bool go_on(struct warp *w, uint32_t excused) {
     for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++)
         free_barrier(w, barrier, excused);
-    free_warpsync(w);
+    free_warpsync(w, GROUP_WARPSYNC);
+    free_warpsync(w, GROUP_EXCLUSIVE);
     if (gather(w)) return true;
     for (uint32_t state = GROUP_READY; state <= GROUP_YIELDED; state++)
         for (uint32_t i = 0; i < w->depth; i++)
@@ -174,7 +176,8 @@ static void settle(struct warp *w) {
     w->mask = 0;
     w->own->turns = 0;
     if (go_on(w, lanes_in(w, GROUP_YIELDED))) return;
-    if (go_on(w, lanes_in(w, GROUP_WARPSYNC) | lanes_in(w, GROUP_COLLECTIVE))) return;
+    const uint32_t met = lanes_in(w, GROUP_WARPSYNC) | lanes_in(w, GROUP_EXCLUSIVE);
+    if (go_on(w, met | lanes_in(w, GROUP_COLLECTIVE))) return;
     go_on(w, ~lanes_in(w, GROUP_BLOCK));
 }
 
@@ -258,8 +261,8 @@ void converge_wait(struct warp *w, uint32_t barrier) {
     put_apart(w, w->own->barriers[barrier], GROUP_BARRIER + barrier);
 }
 
-void converge_sync(struct warp *w, const uint32_t lanes[32]) {
-    put_apart(w, lanes, GROUP_WARPSYNC);
+void converge_sync(struct warp *w, const uint32_t lanes[32], bool exclusive) {
+    put_apart(w, lanes, exclusive ? GROUP_EXCLUSIVE : GROUP_WARPSYNC);
 }
 
 void converge_collect(struct warp *w, const uint32_t lanes[32]) {

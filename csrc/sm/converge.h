@@ -13,6 +13,7 @@ enum group_state {
     GROUP_READY,        /* for its turn */
     GROUP_YIELDED,      /* for its turn; barriers count it as there */
     GROUP_WARPSYNC,     /* for the lanes of `others` to come to a warpsync */
+    GROUP_EXCLUSIVE,    /* the same, to go on without others that come to it */
     GROUP_COLLECTIVE,   /* for the lanes of `others` to come to a copy of the same collective */
     GROUP_COLLECTED,    /* for the end of the collective, in which its lanes act */
     GROUP_BLOCK,        /* for the other lanes to come to the barrier of the block */
@@ -54,8 +55,10 @@ void converge_wait(struct warp *w, uint32_t barrier);
  * them, or to none, and perhaps clear the register; or back from there. */
 void converge_keep(struct warp *w, uint32_t barrier, uint32_t lanes, uint32_t *row, bool clear);
 void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const uint32_t *row);
-/* Each active lane waits until the lanes that it names have come to a warpsync, too. */
-void converge_sync(struct warp *w, const uint32_t lanes[32]);
+/* Each active lane waits until the lanes that it names have come to a warpsync, too. Who is freed
+ * at one instruction goes on as one group, at an exclusive one only who has named the same lanes.
+ */
+void converge_sync(struct warp *w, const uint32_t lanes[32], bool exclusive);
 /* The same at a copy of a collective, in which they act as one up to its end. */
 void converge_collect(struct warp *w, const uint32_t lanes[32]);
 /* The end of a collective: each lane goes on behind its own copy, at the target of the instruction

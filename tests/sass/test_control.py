@@ -114,11 +114,15 @@ def test_nested_loops_meet_again(arch: str, option: str) -> None:
 
 @votes
 def test_votes_of_tiles(arch: str, option: str) -> None:
-    a, out = np.random.default_rng(5).integers(-50, 50, 32, "i4"), np.zeros((32, 2), "u4")
+    a, out = np.random.default_rng(5).integers(-50, 50, 32, "i4"), np.zeros((32, 5), "u4")
     module(arch, option)["tile_votes"].simulate(1, 32, [a, out])
+    odd = sum(int(x & 1) << t for t, x in enumerate(a))
     for t in range(32):
-        tile = a[t & 28 : (t & 28) + 4]
-        assert out[t].tolist() == [sum(int(x > 0) << (t & 28) + k for k, x in enumerate(tile)), (tile > 20).any()]
+        first = t & 28
+        tile = a[first : first + 4]
+        ballot = sum(int(x > 0) << first + k for k, x in enumerate(tile))
+        before = int(a[max(t - 1, first)]) & 0xFFFFFFFF
+        assert out[t].tolist() == [ballot, (tile > 20).any(), (tile > -20).all(), before, odd]
 
 
 @votes

@@ -201,7 +201,7 @@ static uint32_t taken(const struct uop *u, const struct warp *w, const struct la
 static void synchronise(struct warp *w, const struct uop *u, const struct lanes *lanes) {
     const uint32_t *of = operand_row(lanes, u->a);
     if (u->sub == SASS_COLLECTIVE) converge_collect(w, of);
-    else converge_sync(w, of);
+    else converge_sync(w, of, u->q);
 }
 
 /* Does it name a barrier register, and perhaps a predicate? */

@@ -103,13 +103,16 @@ done:
     out[t] = s;
 }
 
-// Each lane votes with the four of its tile: masks that differ within the warp.
+// Each lane votes with the four of its tile: masks that differ within the warp. Then all vote.
 __global__ void tile_votes(const int *a, unsigned *out) {
     unsigned t;
     asm("mov.u32 %0, %%laneid;" : "=r"(t));
     unsigned mask = 15u << (t & ~3u);
-    out[2 * t] = __ballot_sync(mask, a[t] > 0);
-    out[2 * t + 1] = __any_sync(mask, a[t] > 20);
+    out[5 * t] = __ballot_sync(mask, a[t] > 0);
+    out[5 * t + 1] = __any_sync(mask, a[t] > 20);
+    out[5 * t + 2] = __all_sync(mask, a[t] > -20);
+    out[5 * t + 3] = __shfl_up_sync(mask, a[t], 1, 4);
+    out[5 * t + 4] = __ballot_sync(0xffffffff, a[t] & 1);
 }
 
 // Lanes that have parted come to a warpsync that is not that of the whole warp, for which others wait.

@@ -142,8 +142,7 @@ def _plain(name: str) -> Callable[[Rows, Instruction], None]:
 
 
 def _warpsync(rows: Rows, i: Instruction) -> None:
-    """WARPSYNC: who does not name lanes waits for all. No group goes on between EXCLUSIVE and the next branch or
-    barrier anyway."""
+    """WARPSYNC: who does not name lanes waits for all."""
     if unknown := set(i.modifiers) - {"ALL", "COLLECTIVE", "EXCLUSIVE"}:
         raise Refused(f".{unknown.pop()} is not simulated")
     masks = [operand for operand in i.operands if operand.kind in ("R", "UR", "imm")]
@@ -151,7 +150,7 @@ def _warpsync(rows: Rows, i: Instruction) -> None:
     if "COLLECTIVE" in i.modifiers:
         rows.operation(i, "COLLECTIVE", a=lanes, imm=_target(i))
     else:
-        rows.operation(i, "WARPSYNC", a=lanes)
+        rows.operation(i, "WARPSYNC", a=lanes, q=int("EXCLUSIVE" in i.modifiers))
 
 
 def _block_barrier(rows: Rows, i: Instruction) -> None:
