@@ -17,6 +17,7 @@ OWN = "a predicate or-ed with itself is taken for that one, also where that is w
 MOVED = "a selection is moved behind the loop that writes its predicate anew"
 NEGATED = "a conversion with .sat takes 1, which cnot left negated, for a negative number"
 UPPER = "16 bits that a guarded conversion may write are compared together with the upper half of another value"
+SHIFT = "in a loop that is unrolled a shift takes the number of rounds, which has the register of its distance"
 NAN = "the abs of a float before slct is taken for no NaN"
 
 KNOWN: Mapping[tuple[int, int], str] = {
@@ -38,6 +39,9 @@ KNOWN: Mapping[tuple[int, int], str] = {
     (307025, 75): LOWEST,
     (307496, 90): UPPER,
     (307999, 90): LOWEST,
+    (318206, 86): FTZ,
+    (318492, 90): SHIFT,
+    (318989, 90): FTZ,
 }
 """By seed and architecture."""
 
