@@ -9,7 +9,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
 from smmux.base.tracebacks import brief
-from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
+from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer, no_attribute
 from smmux.kernels.bound_kernel import BoundKernel
 from smmux.kernels.overloads import Overload, Overloads, example
 from smmux.language import typings
@@ -80,7 +80,7 @@ class Kernel:
         def __getattr__(self, name: str) -> Any:
             """Refuse what Numba tells of its own compiler."""
             hint = "; kernel.ir(*args) is the listing" if name.startswith("inspect_") or name == "ptx" else ""
-            raise AttributeError(f"a kernel has no attribute {name!r}{hint}{did_you_mean(name, dir(type(self)))}")
+            raise no_attribute(lambda: f"a kernel has no attribute {name!r}{hint}{did_you_mean(name, dir(type(self)))}")
 
     def specialize(self, *args: Any) -> Kernel:
         """The kernel itself, compiled for these arguments, or for arguments of these types."""
