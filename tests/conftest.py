@@ -47,10 +47,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, metavar="N", help="of each test, so many of its parameters at most")
 
 
+MEMORY = Path("/dev/shm")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what compilers make for as long as the tests run, for all processes that run them together."""
+    """Keep what compilers make for as long as the tests run, for all processes that run them together; in memory where
+    there is room, since each file waits for the disk."""
     if "SMMUX_CACHE" not in os.environ:
-        os.environ["SMMUX_CACHE"] = folder = tempfile.mkdtemp(prefix="smmux-tests-")
+        roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 1 << 30
+        os.environ["SMMUX_CACHE"] = folder = tempfile.mkdtemp(prefix="smmux-tests-", dir=MEMORY if roomy else None)
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
@@ -59,6 +64,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_sessionfinish() -> None:
+    """pytest looks for what nobody closed five times over: once is enough for all that the tests have left."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
