@@ -1,5 +1,6 @@
 """Launching programs: values in place, checks against the machine, faults with their place in the source."""
 
+import itertools
 import json
 import pickle
 import re
@@ -179,11 +180,12 @@ def test_parameters_count_as_shared_memory_on_compute_capability_1():
 
 
 @pytest.mark.parametrize("name", gpus.names())
-@pytest.mark.parametrize("shared", [0, 540, 4268, 8736, 16000])
-@pytest.mark.parametrize("threads", [32, 64, 128, 256])
-@pytest.mark.parametrize("extra", [0, 3])
-def test_register_budget_is_the_largest_that_lets_more_blocks_reside(name, shared, threads, extra):
-    gpu = gpus.get(name)
+def test_register_budget_is_the_largest_that_lets_more_blocks_reside(name):
+    for sizes in itertools.product((0, 540, 4268, 8736, 16000), (32, 64, 128, 256), (0, 3)):
+        check_register_budget(gpus.get(name), *sizes)
+
+
+def check_register_budget(gpu, shared, threads, extra):
     asm = programs.Assembler()
     asm("exit")
     program = asm.program((), shared_bytes=shared)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import smmux
 
@@ -77,9 +76,15 @@ def floor_of(module: str) -> int:
 MODULES = {name_of(path): path for path in FILES}
 
 
+@cache
+def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """The statements of a file that import."""
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imported(path: Path) -> Iterator[tuple[int, str]]:
     """The modules of smmux that a file imports, at its head, in functions or for type checkers, with their lines."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports(path):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}".partition("smmux.")[2]
@@ -93,10 +98,14 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
                     yield node.lineno, alias.name.partition("smmux.")[2]
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if m not in FACES and m])
-def test_imports_do_not_climb(module: str) -> None:
-    path = MODULES[module]
-    climbing = [f"line {line}: {other}" for line, other in imported(path) if floor_of(other) > floor_of(module)]
+def test_imports_do_not_climb() -> None:
+    climbing = [
+        f"{path}, line {line}: {other}"
+        for module, path in MODULES.items()
+        if module not in FACES and module
+        for line, other in imported(path)
+        if floor_of(other) > floor_of(module)
+    ]
     assert climbing == []
 
 
@@ -108,7 +117,7 @@ def test_no_import_is_relative_but_those_of_the_package_itself() -> None:
     relative = [
         name
         for name, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in imports(path)
         if isinstance(node, ast.ImportFrom) and node.level and name != "__init__"
     ]
     assert relative == []
