@@ -49,10 +49,10 @@ def extra_installed() -> bool:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Module]:
-    """All kernels of the folder in one module, by architecture and options."""
-    source = tmp_path_factory.mktemp("all") / "all.cu"
-    source.write_text("".join(f'#include "{path}"\n' for path in sorted(KERNELS.glob("*.cu"))))
+def built() -> Callable[..., Module]:
+    """All kernels of the folder in one module, by architecture and options. As a text, without a path of its own, it is
+    compiled once for all processes."""
+    source = "".join(f'#include "{path}"\n' for path in sorted(KERNELS.glob("*.cu")))
 
     @lru_cache
     def build(arch: str, *options: str) -> Module:

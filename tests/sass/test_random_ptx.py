@@ -59,34 +59,31 @@ REFUSED_BEFORE = ((211008, 90), (307023, 75), (306187, 80), (306285, 86), (30737
 """With 64-bit immediates of I2F, a float compared as a half, and a parameter as the length of szext."""
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("seed", "arch"), REFUSED_BEFORE)
 def test_programs_that_were_refused_run(seed: int, arch: int) -> None:
     needed("ptxas", "nvdisasm")
     assert check([program(seed, arch)], ["-O3"]) == []
 
 
-@pytest.mark.parametrize("seed", LOADED_APART)
-def test_a_register_waits_for_the_loads_of_all_lanes(seed: int) -> None:
+def test_a_register_waits_for_the_loads_of_all_lanes() -> None:
     needed("ptxas", "nvdisasm")
-    assert check([program(seed, 90)], ["-O3"]) == []
+    assert check([program(seed, 90) for seed in LOADED_APART], ["-O3"]) == []
 
 
-@pytest.mark.parametrize("seed", LOADED_BY_WORDS)
-def test_a_load_is_there_when_all_its_words_are(seed: int) -> None:
+def test_a_load_is_there_when_all_its_words_are() -> None:
     needed("ptxas", "nvdisasm")
-    assert check([program(seed, 90)], ["-O0"]) == []
+    assert check([program(seed, 90) for seed in LOADED_BY_WORDS], ["-O0"]) == []
 
 
-@pytest.mark.parametrize("seed", LEFT_LOOPS)
-def test_nobody_waits_for_lanes_that_have_left_a_loop(seed: int) -> None:
+def test_nobody_waits_for_lanes_that_have_left_a_loop() -> None:
     needed("ptxas", "nvdisasm")
-    assert check([program(seed, 90)], ["-O3"]) == []
+    assert check([program(seed, 90) for seed in LEFT_LOOPS], ["-O3"]) == []
 
 
-@pytest.mark.parametrize("seed", BOUND_OF_THREE)
-def test_bounds_of_three_halves(seed: int) -> None:
+def test_bounds_of_three_halves() -> None:
     needed("ptxas", "nvdisasm")
-    assert check([program(seed, 90)], ["-O3"]) == []
+    assert check([program(seed, 90) for seed in BOUND_OF_THREE], ["-O3"]) == []
 
 
 @pytest.mark.slow
