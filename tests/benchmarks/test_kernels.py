@@ -16,7 +16,7 @@ LIMITED = [(name, build) for name, build in BUILDS if name in benchmarks.names()
 REGIONS = {"MV": 2, "FFT": 4}  # of a block, where there is more than one; MV: width 64, two tiles
 
 
-@pytest.mark.quick(33)
+@pytest.mark.quick(17)
 @pytest.mark.parametrize("schedule", ["source", "list"])
 @pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
 def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedule: str) -> None:
@@ -31,7 +31,7 @@ def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedu
     assert result.counters["warps"] == problem.blocks * problem.threads // 32
 
 
-@pytest.mark.quick
+@pytest.mark.quick(9)
 @pytest.mark.parametrize("extra_blocks", [1, 2, 3])
 @pytest.mark.parametrize(("name", "build"), LIMITED)
 def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
@@ -103,7 +103,7 @@ def test_other_cards(name: str, gpu: str) -> None:
     problem.check(arguments)
 
 
-@pytest.mark.quick(21)
+@pytest.mark.quick(11)
 @pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
 def test_kernels_compute_the_same_under_numba(name: str, variant: str, build: str) -> None:
     """Nothing depends on how wide an intermediate result is."""

@@ -52,7 +52,7 @@ def test_numbers(name, dtype):
         np.testing.assert_allclose(getattr(got[~finite], part), getattr(expected[~finite], part), rtol=1e-6)
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_special_values(name):
     for z, got in zip(SPECIAL.tolist(), evaluate(f"cmath.{name}(z)", SPECIAL).tolist(), strict=True):

@@ -35,7 +35,7 @@ UFUNCS = [
 WHOLE = ("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "invert", "lcm", "left_shift", "right_shift")
 
 
-@pytest.mark.quick(26)
+@pytest.mark.quick(16)
 @pytest.mark.parametrize("function", UFUNCS, ids=lambda function: function.__name__)
 def test_functions_of_arrays(function: np.ufunc) -> None:
     """Into a vector, and of a matrix, a vector and a number into a matrix."""

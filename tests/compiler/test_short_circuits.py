@@ -13,7 +13,7 @@ from smmux import cuda
 from smmux.kernel import Kernel, from_source
 from tests.compiler.front import run
 
-N = 64
+N = 32
 PAIRS = {
     "a matrix's shape": (
         "x > 0 and y > 0 and x + 1 < m.shape[1] and y + 1 < m.shape[0]",
@@ -48,8 +48,8 @@ def test_both_forms_cost_the_same(name: str) -> None:
     results = []
     for conditions in ([condition], nested(condition)):
         a = (np.arange(N * N) % 13).astype(np.float32)
-        args = a.reshape(N, N), a, (np.arange(N * N) % 4000).astype(np.int32), np.zeros_like(a), N * N, 3
-        result = run(written(conditions, statement), (4, 4), (16, 16), *args)
+        args = a.reshape(N, N), a, (np.arange(N * N) % 1000).astype(np.int32), np.zeros_like(a), N * N, 3
+        result = run(written(conditions, statement), (2, 2), (16, 16), *args)
         results.append((result["instructions"], args[3].tolist()))
     assert results[0] == results[1]
     assert any(results[0][1])

@@ -38,6 +38,7 @@ def test_every_measured_bar_is_asked_for_once_by_each_way(forms: str) -> None:
     assert {key[1:] for key in asked} == {(r["benchmark"], r["variant"], r["carveout_kb"] or None) for r in rows}
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("variant", card_sources.FORMS["tiles"].variants)
 def test_tiles_run_as_on_the_card_with_the_carve_out_that_the_driver_takes(variant: str) -> None:
     needed("ptxas", "nvdisasm")

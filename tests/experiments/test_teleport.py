@@ -54,6 +54,7 @@ def test_elements_loaded_by_a_block_of_jacobi(records: list[Record]) -> None:
     assert forms[HAND]["elements loaded"] == (7 * 18 + 16) ** 2 / 64
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "setting", "change", "claim", "expected"),
     [

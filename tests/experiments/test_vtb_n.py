@@ -48,6 +48,7 @@ BLOCKS: dict[str, Callable[..., float]] = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("gpu", MEASURED)
 @pytest.mark.parametrize("name", LIMITED)
 def test_grids_hold_eight_waves(name: str, gpu: str) -> None:

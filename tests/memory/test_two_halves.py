@@ -107,7 +107,7 @@ def levels(edges: Any, level: Any, n: Any, rounds: Any) -> None:
         level[(i * 33 + k) % n] = found & 1
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_requests_wait_only_for_what_is_on_its_way(seed: int) -> None:
     """A line that one half writes may have a fetch under way in the other one, on whose sectors requests count."""

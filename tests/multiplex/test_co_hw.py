@@ -39,6 +39,7 @@ def test_outputs_bytes_and_blocks(name: str, extra_blocks: int, schedule: str) -
     assert result.counters["allocations"] == problem.blocks
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", DECLARED)
 def test_static_management_runs_them_too(name: str) -> None:
     benchmark = benchmarks.get(name)
@@ -48,6 +49,7 @@ def test_static_management_runs_them_too(name: str) -> None:
     problem.check(arguments)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", DECLARED)
 def test_nothing_depends_on_the_width_of_numbers(name: str) -> None:
     benchmark = benchmarks.get(name)

@@ -48,6 +48,7 @@ def test_the_baselines_bits_in_the_papers_bytes(name: str, gpu: str) -> None:
     assert not result.findings.of("race", "uninitialised")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_source_runs_under_numba(name: str) -> None:
     benchmark = benchmarks.get(name)
@@ -143,7 +144,7 @@ def test_random_kernels(first: int) -> None:
     assert refused <= 2
 
 
-@pytest.mark.quick
+@pytest.mark.quick(11)
 @pytest.mark.parametrize("private", [1, 6])
 @pytest.mark.parametrize("text", CASES.values(), ids=[name.replace(" ", "-") for name in CASES])
 def test_what_must_be_kept(text: str, private: int) -> None:

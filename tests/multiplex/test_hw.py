@@ -28,7 +28,7 @@ def run(made: Kernel, name: str, build: str, extra_blocks: int) -> Result:
     return result
 
 
-@pytest.mark.quick
+@pytest.mark.quick(11)
 @pytest.mark.parametrize("extra_blocks", [0, 1, 2, 3])
 @pytest.mark.parametrize(("name", "build"), BUILDS)
 def test_outputs_under_dynamic_management(name: str, build: str, extra_blocks: int) -> None:

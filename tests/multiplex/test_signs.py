@@ -41,7 +41,7 @@ def left(made: Any, **options: Any) -> np.ndarray:
     return o
 
 
-@pytest.mark.quick
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("private", [3, 29])
 @pytest.mark.parametrize("index", INDICES)
 def test_from_the_end(index: str, private: int) -> None:

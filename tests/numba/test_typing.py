@@ -74,7 +74,7 @@ def compare(expressions: tuple[str, ...], **arrays: np.ndarray) -> None:
         np.testing.assert_array_equal(got, want, f"{expression}: {want.dtype}")
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_one_number(dtype):
     compare(UNARY + (() if dtype.startswith("float") else INTEGER), a=numbers(dtype, 1))
@@ -124,7 +124,7 @@ def test_arguments_and_indices():
     np.testing.assert_array_equal(found, 3.0 * 0.1)
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("part", ["float32", "float64", "uint16", "int8", "int32", "uint8"])
 def test_complex_numbers(part):
     first = numbers("float64", 7) + 1j * numbers("float64", 9)

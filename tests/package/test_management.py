@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import inspect
 import subprocess
@@ -75,10 +76,15 @@ def test_windows_and_host_threads_do_not_matter(management, options):
     assert run(management, **options).counters == run(management).counters
 
 
+@functools.cache
+def counters_of(management):
+    return run(management).counters
+
+
 @pytest.mark.parametrize("management", DYNAMIC)
 def test_each_management_decides_in_its_own_way(management):
     """No two give the same run, and what is defined here in Python gives the run of the core."""
-    found = {name: run(name).counters for name in DYNAMIC}
+    found = {name: counters_of(name) for name in DYNAMIC}
     assert [name for name in DYNAMIC if found[name] == found[management]] == [management]
     if management in DEFINED:
         assert run(definition(management, max_waiting=0)).counters == found[management]

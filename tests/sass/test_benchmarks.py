@@ -43,6 +43,7 @@ def test_outputs_are_those_of_the_python_kernel(name: str, build: str, arch: str
     compare(name, build, arch)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["FFT", "MC"])
 def test_two_of_them(name: str) -> None:
     needed("ptxas", "nvdisasm")

@@ -119,7 +119,7 @@ def highest_register(kernel: CompiledKernel) -> int:
     return max([o.number for o in names if o.kind == "R" and o.number < 255], default=0)
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.long), "sm_90"])
 def test_variables_and_where_their_addresses_stand(built: Build, arch: str) -> None:
     cubin = built(arch).cubins[0]
     coefficients, points = cubin.globals_["coefficients"], cubin.globals_["points"]

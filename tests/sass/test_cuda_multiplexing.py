@@ -14,7 +14,7 @@ from smmux import benchmarks
 from smmux.benchmarks.base import Problem
 from smmux.errors import KernelError
 from smmux.results.result import Result
-from tests.sass.conftest import needed
+from tests.sass.conftest import ARCHITECTURES, needed
 
 FOLDER = Path(__file__).parent / "multiplexing"
 REVERSE = """#include "smmux.cuh"
@@ -46,7 +46,7 @@ def reverse(missing: int = 0, arch: str = "sm_90", **options: Any) -> Result:
     return result
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_both_parts_of_shared_memory_are_right(arch: str) -> None:
     static, dynamic = reverse(arch=arch), reverse(arch=arch, management="dynamic", extra_blocks=4)
     assert static.program.dynamic_bytes == 16384

@@ -117,6 +117,7 @@ def source() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("options", [("-O3",), ("-O0", "-G")], ids=("O3", "G"))
 def test_functions_of_floats_have_their_values(arch: str, options: tuple[str, ...], tmp_path: Path) -> None:

@@ -180,6 +180,7 @@ def source(words: Sequence[str], asm: Sequence[str], longs: Sequence[str]) -> st
     )
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("options", [(), ("-Xptxas", "-O0"), ("-O0", "-G")], ids=["optimised", "plain", "debugged"])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_integer_functions_give_exact_results(tmp_path: Path, arch: str, options: tuple[str, ...]) -> None:
