@@ -125,7 +125,12 @@ def _add_kernel(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--grid", required=True, type=dimensions, help="blocks: N or X,Y or X,Y,Z")
     parser.add_argument("--block", required=True, type=dimensions, help="threads per block: N or X,Y or X,Y,Z")
     parser.add_argument(
-        "--dynshared", type=int, default=0, metavar="BYTES", help="bytes of shared memory for arrays of shape 0"
+        "--dynshared",
+        "--dynamic-shared",
+        type=int,
+        default=0,
+        metavar="BYTES",
+        help="bytes of shared memory for arrays of shape 0",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
 

@@ -260,5 +260,5 @@ def _scalar(parameter: Parameter, value: Any) -> bytes:
     except (KeyError, OverflowError, AttributeError, struct.error):
         raise LaunchError(
             f"argument {parameter.ordinal} has {parameter.size} bytes, which {value!r} does not fit: "
-            "pass a NumPy scalar of the parameter's type"
+            "pass a NumPy scalar of the parameter's type, and an array for a pointer"
         ) from None

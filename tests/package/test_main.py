@@ -286,8 +286,9 @@ def test_modules_beside_the_file_are_found_and_bytes_given_at_launch_too(tmp_pat
         "from beside_the_kernel import N\nfrom smmux import cuda, float32\n@cuda.jit\ndef k(a):\n"
         "    t = cuda.shared.array(0, float32)\n    t[cuda.threadIdx.x] = N\n    a[0] = t[0]\n"
     )
-    assert main(["run", f"{path}:k", "--grid", "1", "--block", "32", "--dynshared", "128", "--json", "float32[1]"]) == 0
-    assert json.loads(capsys.readouterr().out)["shared_bytes"] == 128
+    for word in ("--dynshared", "--dynamic-shared"):
+        assert main(["run", f"{path}:k", "--grid", "1", "--block", "32", word, "128", "--json", "float32[1]"]) == 0
+        assert json.loads(capsys.readouterr().out)["shared_bytes"] == 128
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(file):
