@@ -120,6 +120,13 @@ static void note_row(struct control_bits *c, const struct program *p, uint16_t r
     if (i < NAMED_ROWS) c->rows[i] = row;
 }
 
+/* Name rows again in places that are always looked at. */
+static void fill_usual(struct control_bits *c) {
+    if (c->rows[0] == ROW_NONE) c->rows[0] = 0;
+    for (uint32_t i = 1; i < USUAL_ROWS; i++)
+        if (c->rows[i] == ROW_NONE) c->rows[i] = c->rows[i - 1];
+}
+
 static void note_rows(struct program *p, uint32_t pc) {
     const struct uop *u = &p->code[pc];
     struct control_bits *c = &p->control[pc];
@@ -137,6 +144,20 @@ static void note_rows(struct program *p, uint32_t pc) {
     note_row(c, p, u->d);
 }
 
+static bool is_simple(const struct uop *u) {
+    return u->op == OP_SASS && (u->path == PATH_ALU || u->path == PATH_LANES) &&
+           !(u->needs & NEED_DIVISOR) && u->unit != UNIT_EITHER;
+}
+
+/* Does an instruction behind a simple one have nothing to fetch or to await? What a warp has
+ * fetched stays there only if it has a buffer of its own. */
+static bool follows_on(const struct control_bits *c, const struct config *cfg) {
+    const struct control_bits *front = c - 1;
+    const bool keeps = cfg->fetch_bytes || !cfg->icache_bytes;
+    return front->simple && !front->alone && keeps && c->piece == front->piece &&
+           c->unit != UNIT_EITHER && !c->awaits && !c->opens;
+}
+
 enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg) {
     if (!p->sass || cfg->dependence != DEPENDENCE_control) return OK;
     p->control = calloc(p->count, sizeof *p->control);
@@ -147,6 +168,11 @@ enum error control_decode(struct program *p, const struct insn *code, const stru
         p->deps[pc].piece |= PIECE_CONTROL;
     }
     for (uint32_t pc = 0; pc < p->count; pc++) count_reads(p, code, cfg, pc);
-    for (uint32_t pc = 0; pc < p->count; pc++) note_rows(p, pc);
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        note_rows(p, pc);
+        fill_usual(&p->control[pc]);
+        p->control[pc].simple = is_simple(&p->code[pc]);
+        p->control[pc].follows = pc && follows_on(&p->control[pc], cfg);
+    }
     return OK;
 }

@@ -11,7 +11,8 @@
 #define MOST_COUNTED        63u /* instructions that a counter counts at a time */
 #define REGISTER_BANKS      2u
 
-#define NAMED_ROWS 6u /* registers of an instruction that are noted */
+#define NAMED_ROWS 6u /* registers of an instruction that are noted, */
+#define USUAL_ROWS 3u /* and places that always hold one, perhaps again */
 
 /* As an SM uses it: one row per instruction. */
 struct control_bits {
@@ -26,10 +27,13 @@ struct control_bits {
     bool alone : 1;                /* the next instruction waits for the result */
     bool counts : 1;               /* a counter rises when it issues */
     bool opens : 1;                /* it is a barrier that may allocate */
-    bool awaits;               /* something may keep it beside the stall count of the last one */
-    uint8_t unit;              /* as in struct uop, */
-    uint32_t piece;            /* and as in struct deps, without marks */
-    uint16_t rows[NAMED_ROWS]; /* registers that it reads or writes, some of them; or ROW_NONE */
+    bool simple : 1;               /* arithmetic that cannot fail, on a unit of its own */
+    bool follows : 1; /* behind one that is simple, only the stall count of that keeps it */
+    bool awaits;      /* something may keep it beside the stall count of the last one */
+    uint8_t unit;     /* as in struct uop, */
+    uint32_t piece;   /* and as in struct deps, without marks */
+    uint16_t rows[NAMED_ROWS]; /* registers that it reads or writes, some of them; or, behind
+                                  the usual ones, ROW_NONE */
 };
 
 _Static_assert(sizeof(struct control_bits) == 32, "two to a cache line");

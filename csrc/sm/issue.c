@@ -5,11 +5,11 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "sm/check.h"
+#include "sm/control.h"
 #include "sm/exec.h"
 #include "sm/idle.h"
 #include "sm/lsu.h"
 #include "sm/obey.h"
-#include "sm/print.h"
 #include "sm/sass/control.h"
 #include "sm/sass/table.h"
 #include "sm/scheduler.h"
@@ -37,71 +37,6 @@ NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint3
     const struct uop *u = &sm->m->program->code[pc];
     if (sm->check && u->flags & INSN_SYNCWARP_BEHIND) check_syncwarp(sm, warp, mask);
     if (sm->check && u->op == OP_MEMBAR && active) check_fence(sm, warp);
-}
-
-static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
-                         uint64_t t) {
-    struct warp *w = &sm->warps[warp];
-    const uint32_t reconvergence = u->aux < 0 ? NO_RPC : (uint32_t)u->aux;
-    if (warp_branch(w, active, (uint32_t)u->imm, reconvergence)) sm->count.divergent_branches++;
-    warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
-}
-
-static void issue_exit(struct sm *sm, uint32_t warp, uint32_t active, uint64_t t) {
-    struct warp *w = &sm->warps[warp];
-    if (sm->check && active) check_exit(sm, warp, active);
-    const bool alive = active ? warp_exit(w, active) : warp_goto(w, w->pc + 1);
-    if (alive) warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
-    else block_warp_exit(sm, warp, t);
-}
-
-/* A fence holds the warp until its own accesses are answered. */
-static void issue_membar(struct sm *sm, uint32_t warp, uint64_t t) {
-    struct warp *w = &sm->warps[warp];
-    warp_goto(w, w->pc + 1);
-    if (w->accesses_pending) {
-        w->state = WARP_FENCE;
-        warp_sleep(sm, warp, WAIT_CREDITS);
-    } else {
-        warp_refresh(sm, warp, t, WAIT_ALU);
-    }
-}
-
-/* A trap ends the launch if its predicate holds in an active lane: a variable that was never set.
- */
-static void issue_trap(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
-                       uint64_t t) {
-    struct warp *w = &sm->warps[warp];
-    const uint32_t p = w->preds[u->a];
-    const uint32_t caught = active & (u->flags & INSN_NEGATE_Q ? ~p : p);
-    if (caught) {
-        sm_fault(sm, warp, (uint32_t)__builtin_ctz(caught), t, ERROR_UNASSIGNED);
-        return;
-    }
-    warp_goto(w, w->pc + 1);
-    warp_refresh(sm, warp, t, WAIT_ALU);
-}
-
-static void issue_print(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
-                        uint64_t t) {
-    struct warp *w = &sm->warps[warp];
-    print_issue(sm, warp, u, active, t);
-    warp_goto(w, w->pc + 1);
-    warp_refresh(sm, warp, t, WAIT_ALU);
-}
-
-NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uop *u,
-                                   uint32_t active, uint64_t t) {
-    switch (u->op) {
-    case OP_BRA: issue_branch(sm, warp, u, active, t); break;
-    case OP_EXIT: issue_exit(sm, warp, active, t); break;
-    case OP_TRAP: issue_trap(sm, warp, u, active, t); break;
-    case OP_SASS_CONTROL: sass_control(sm, warp, u, active, t); break;
-    case OP_PRINT: issue_print(sm, warp, u, active, t); break;
-    case OP_BAR_SYNC: block_arrive(sm, warp, u, t); break;
-    default: issue_membar(sm, warp, t); break;
-    }
-    return sm->fault.code == OK;
 }
 
 /* Do what few operations need; false for a division by zero. */
@@ -302,6 +237,99 @@ static ALWAYS_INLINE uint64_t take_slots(struct sm *sm, const bool observed, con
     }
 }
 
+/* ---- arithmetic of compiled code --------------------------------------------------------- */
+
+/* The warp can issue its next instruction at a cycle. If that is the next slot, and the warp is
+ * first there, this is the scheduler's choice. */
+static ALWAYS_INLINE void ready_behind(struct sm *sm, uint32_t index, uint32_t warp, uint64_t at,
+                                       uint32_t unit) {
+    struct subcore *s = &sm->subcores[index];
+    const uint64_t bit = 1ull << warp;
+    sm->ready_at[warp] = at;
+    sm->wait[warp] = WAIT_ALU;
+    if (at > s->slot) {
+        s->ready &= ~bit;
+        s->waiting |= bit;
+        if (at < s->wake) s->wake = at;
+    } else {
+        s->ready |= bit;
+        s->waiting &= ~bit;
+        if (sm->policy->keeps && !s->turned && sm->units.free[s->unit[unit]] <= s->slot) {
+            s->choice = (struct choice){s->slot, warp, s->shared[unit]};
+            return;
+        }
+    }
+    sm->stale |= 1u << index;
+}
+
+/* Issue what the sub-core has chosen, which is simple (control_bits.h). False if that may have
+ * changed what else happens, and when: the next instruction had to be looked up. Values come last,
+ * on which nothing here depends: so little is to be kept over the call. */
+static ALWAYS_INLINE bool issue_simple(struct sm *sm, uint32_t index, struct warp *w, uint32_t pc,
+                                       const struct program *p, uint64_t t) {
+    struct subcore *s = &sm->subcores[index];
+    const struct control_bits *bits = &p->control[pc];
+    const struct uop *u = &p->code[pc];
+    const uint32_t warp = s->choice.warp;
+    assert(t >= s->slot && sched_can_issue(sm, s, warp, t));
+    if (s->choice.shared) take_shared(sm, index, s->choice.shared);
+    if (t > s->slot) idle_account(sm, warp, s->slot, t);
+    if (bits->counts) obey_count(sm, warp, bits, t);
+    const struct config *cfg = sm->m->cfg;
+    const uint32_t late = obey_read(s, bits, warp, pc, t, cfg->read_ports);
+    const uint32_t active = guarded(w, u);
+    bool fetched = true;
+    sm->units.free[s->unit[u->unit]] = t + u->interval;
+    count_issue(sm, active);
+    sm->count.idle_unit += late;
+    sm->count.issue_cycles += cfg->issue_interval;
+    s->slot = t + cfg->issue_interval + late;
+    s->last = warp;
+    sm->held[warp] = t + bits->stall;
+    w->pc = pc + 1;
+    if (bits[1].follows) {
+        if (bits[1].unit != u->unit) warp_wants(sm, warp, bits[1].unit);
+        obey_prefetch(w, bits + 1);
+        ready_behind(sm, index, warp, t + bits->stall, bits[1].unit);
+    } else {
+        fetched = bits[1].piece == sm->fetched[warp & sm->fetch_mask];
+        sm->stale |= 1u << index;
+        obey_refresh(sm, warp, t, WAIT_ALU);
+    }
+    const struct lanes lanes = {w->rows, p->uniforms, w->preds};
+    if (active) exec_sass(u, &lanes, active);
+    return fetched;
+}
+
+NOINLINE static void take_obedient(struct sm *sm, uint32_t index) {
+    take_slot(sm, index, false, false, true);
+}
+
+/* What take_slots does for compiled code on most machines. */
+static ALWAYS_INLINE uint64_t take_simple_slots(struct sm *sm) {
+    const struct program *p = sm->m->program;
+    const uint32_t schedulers = sm->m->cfg->schedulers;
+    bool calm = false; /* what happens else happens when it did */
+    for (uint64_t until = 0;;) {
+        const bool four = schedulers == MAX_SUBCORES && !sm->turn;
+        const uint32_t index = four ? next_of_four(sm) : next_scheduler(sm, schedulers);
+        const uint64_t t = sm->subcores[index].choice.t;
+        if (!calm) {
+            const uint64_t event = sm_event(sm);
+            until = sm->fault.code != OK ? 0 : event < sm->reach ? event : sm->reach;
+        }
+        if (t >= until) return t;
+        assert(t >= sm->now);
+        sm->now = t;
+        struct warp *w = &sm->warps[sm->subcores[index].choice.warp];
+        const uint32_t pc = w->pc;
+        if (p->control[pc].simple) calm = issue_simple(sm, index, w, pc, p, t);
+        else calm = false, take_obedient(sm, index);
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------ */
+
 /* How many instructions a warp may run on for: others may have to go on before it can. */
 #define TURN 4096u
 
@@ -350,14 +378,15 @@ static uint64_t plain(struct sm *sm) { return take_slots(sm, false, false, false
 static uint64_t watched(struct sm *sm) { return take_slots(sm, true, false, false); }
 static uint64_t special(struct sm *sm) { return take_slots(sm, false, true, false); }
 static uint64_t special_watched(struct sm *sm) { return take_slots(sm, true, true, false); }
-static uint64_t obedient(struct sm *sm) { return take_slots(sm, false, false, true); }
+static uint64_t obedient(struct sm *sm) { return take_simple_slots(sm); }
 static uint64_t obedient_special(struct sm *sm) { return take_slots(sm, false, true, true); }
 static uint64_t obedient_watched(struct sm *sm) { return take_slots(sm, true, true, true); }
 
 issue_slots *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
     if (sm->m->values) return values;
-    const bool usual = !cfg->sfu_slots && cfg->issue_width <= 1 && !sm->units.several;
+    const bool usual = !cfg->sfu_slots && cfg->issue_width <= 1 && !sm->units.several &&
+                       !(sm->m->program->control && sm->policy->issued);
     if (sm->m->program->control)
         return sm->observed ? obedient_watched : usual ? obedient : obedient_special;
     if (!usual || holds_warps(cfg)) return sm->observed ? special_watched : special;

@@ -65,11 +65,12 @@ struct until obey_await(const struct sm *sm, uint32_t warp, const struct control
 /* Ask the host for the registers of an instruction that soon issues: those of a whole chip do not
  * fit into its caches, and few of them are touched again before all other SMs have run. */
 static ALWAYS_INLINE void obey_prefetch(const struct warp *w, const struct control_bits *bits) {
-    for (uint32_t i = 0; i < NAMED_ROWS && bits->rows[i] != ROW_NONE; i++) {
+    uint32_t i = 0; /* of most, three rows are asked for without a look whether there are so many */
+    do {
         const uint32_t *row = w->rows + bits->rows[i] * 32u;
         __builtin_prefetch(row, 1);
         __builtin_prefetch(row + 16, 1);
-    }
+    } while (++i < USUAL_ROWS || (i < NAMED_ROWS && bits->rows[i] != ROW_NONE));
 }
 
 /* What warp_refresh does for an instruction with control bits. */
@@ -95,17 +96,19 @@ static ALWAYS_INLINE void obey_refresh(struct sm *sm, uint32_t warp, uint64_t fl
  * reads would take longer than there are clocks waits where the next one wants to be. */
 static ALWAYS_INLINE uint32_t obey_read(struct subcore *s, const struct control_bits *bits,
                                         uint32_t warp, uint32_t pc, uint64_t t, uint32_t clocks) {
-    const bool follows = s->last == warp && s->last_pc + 1 == pc;
-    uint64_t start = t;
+    uint32_t reads[REGISTER_BANKS] = {bits->reads[0], bits->reads[1]};
+    const uint32_t before = s->last_pc;
     s->last_pc = pc;
-    if (!(bits->reads[0] | bits->reads[1])) return 0;
+    if (!(reads[0] | reads[1])) return 0;
+    if ((bits->kept[0] | bits->kept[1]) && s->last == warp && before + 1 == pc)
+        for (uint32_t bank = 0; bank < REGISTER_BANKS; bank++) reads[bank] -= bits->kept[bank];
+    uint64_t last = t;
     for (uint32_t bank = 0; bank < REGISTER_BANKS; bank++) {
-        const uint32_t reads = bits->reads[bank] - (follows ? bits->kept[bank] : 0u);
-        const uint64_t first = (s->reading[bank] > t ? s->reading[bank] : t) + reads;
-        if (first > start + clocks) start = first - clocks;
+        const uint64_t first = (s->reading[bank] > t ? s->reading[bank] : t) + reads[bank];
+        last = first > last ? first : last;
         s->reading[bank] = first;
     }
-    return (uint32_t)(start - t);
+    return last > t + clocks ? (uint32_t)(last - clocks - t) : 0;
 }
 
 /* Let the counters of an instruction rise that issues at cycle t. */

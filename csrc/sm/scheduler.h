@@ -22,6 +22,8 @@ struct scheduler_policy {
     /* Warp s->last has issued: may change sm->policy_memory of the scheduler, on which the order of
      * the warps may depend. NULL: the policy remembers nothing. */
     void (*issued)(struct sm *sm, const struct subcore *s);
+    /* The warp that issued last is first, unless those at a full queue take turns (s->turned). */
+    bool keeps;
 };
 
 #define POLICY_scheduler(name, doc) extern const struct scheduler_policy scheduler_##name;

@@ -34,4 +34,4 @@ static void pick(struct sm *sm, struct subcore *s) {
     else sched_keep(sm, s, first);
 }
 
-const struct scheduler_policy scheduler_gty = {.first = first, .pick = pick};
+const struct scheduler_policy scheduler_gty = {.first = first, .pick = pick, .keeps = true};
