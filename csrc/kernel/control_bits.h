@@ -40,6 +40,7 @@ _Static_assert(sizeof(struct control_bits) == 32, "two to a cache line");
 
 /* Registers of data that an access takes beside its address. */
 static inline uint32_t control_data(const struct uop *u) {
+    if (u->op == OP_LD_SHARED || u->op == OP_LD_GLOBAL) return 0; /* most of them */
     const uint32_t words = u->width <= 4 ? 1 : u->width / 4;
     const bool compares = u->sub == ATOM_CAS || u->sub == ATOM_CAS64 || u->sub == ATOM_CAS128;
     switch (u->op) {

@@ -7,6 +7,7 @@
 #include "base/hints.h"
 #include "kernel/lanes.h"
 #include "sm/check.h"
+#include "sm/constants.h"
 #include "sm/global.h"
 #include "sm/obey.h"
 #include "sm/pipe.h"
@@ -89,13 +90,17 @@ void lsu_charge(struct memop *op, uint32_t busy, uint32_t passes) {
     else subcore_take(op->sm, op->core, op->u->unit, op->t + busy);
 }
 
-void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
+static ALWAYS_INLINE void set_ready(struct memop *op, uint64_t at, enum wait kind) {
+    const bool some = at != READY_PENDING && op->w->loads_pending;
     for (uint32_t i = 0; i < op->u->dst_count; i++) {
-        if (at != READY_PENDING && obey_loads(op->sm, op->w, op->u->data[i])) continue;
-        op->w->ready[op->u->data[i]] = at;
-        op->w->producer[op->u->data[i]] = (uint8_t)kind;
+        const uint16_t id = op->u->data[i];
+        if (some && obey_loads(op->sm, op->w, id)) continue;
+        op->w->ready[id] = at;
+        op->w->producer[id] = (uint8_t)kind;
     }
 }
+
+void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) { set_ready(op, at, kind); }
 
 /* Without queues a pass keeps the next access, and the value, as long as the unit. */
 static ALWAYS_INLINE void take_passes(struct memop *op, uint32_t passes, uint32_t words) {
@@ -104,7 +109,7 @@ static ALWAYS_INLINE void take_passes(struct memop *op, uint32_t passes, uint32_
                    busy = clocks > cfg->issue_shared ? clocks : cfg->issue_shared,
                    late = cfg->lsu_queue ? pipe_late(cfg, passes, words) : busy - cfg->issue_shared;
     lsu_charge(op, busy, busy);
-    lsu_set_ready(op, op->t + cfg->lat_shared + late, WAIT_SHARED);
+    set_ready(op, op->t + cfg->lat_shared + late, WAIT_SHARED);
 }
 
 void lsu_passes(struct memop *op, uint32_t passes, uint32_t words) {
@@ -299,6 +304,33 @@ static uint32_t atomic_passes(const struct config *cfg, const struct uop *u) {
     return compares ? cfg->smem_cas_passes : cfg->smem_atomic_passes;
 }
 
+/* Does a whole warp ask for words that lie as those that were looked at last? Then they are all
+ * inside, and nothing is left to be found out. Loads of half-warps that each move as one need no
+ * addresses but the first ones. */
+static ALWAYS_INLINE bool recalls(struct memop *op, const struct smem_pattern *known,
+                                  uint32_t bytes, uint32_t shift, const bool placed) {
+    const struct lanes lanes = memop_lanes(op);
+    const struct uop *u = op->u;
+    const uint32_t *from = placed ? op->addr : operand_row(&lanes, u->a);
+    const uint32_t first = from[0] + (placed ? 0 : (uint32_t)u->imm), begin = first + shift;
+    const int64_t lowest = (int64_t)first + known->lowest,
+                  end = (int64_t)first + known->highest + u->width;
+    uint32_t apart = (known->mask & op->active) ^ ~0u;
+    apart |= (known->width ^ u->width) | ((begin & known->row) ^ known->in_row) |
+             ((first | known->low_bits) & (u->width - 1u));
+    if (apart || lowest < 0 || end > bytes) return false;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        apart |= (from[lane] - from[0]) ^ known->from_first[lane];
+    if (apart) return false;
+    op->addr[0] = begin;
+    op->addr[16] = begin + known->from_first[16];
+    if (u->op == OP_LD_SHARED && !op->sm->observed && known->cost.shape[0] != HALF_ANY &&
+        known->cost.shape[1] != HALF_ANY && u->width >= 4)
+        return true;
+    for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] = begin + known->from_first[lane];
+    return true;
+}
+
 /* Issue an access to shared memory. An atomic takes its passes once per lane of the word that most
  * lanes want, and on machines that nobody has measured twice, to read and to write. */
 static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
@@ -314,14 +346,16 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
     uint32_t passes = 0;
     if (op->active) {
         const enum error code = away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS;
-        if (!addresses(op, 0, bytes, base, code, placed)) {
-            if (away && op->sm->check) check_away(op);
-            return false;
-        }
         struct smem_pattern *known = &op->sm->patterns[op->pc % PATTERNS];
         struct smem_cost cost;
-        if (!smem_plain(m->cfg, op->addr, op->active, op->u->width, &cost))
+        if (recalls(op, known, bytes, base, placed)) {
+            cost = known->cost;
+        } else if (!addresses(op, 0, bytes, base, code, placed)) {
+            if (away && op->sm->check) check_away(op);
+            return false;
+        } else {
             cost = smem_recall(known, m->cfg, op->addr, op->active, op->u->width);
+        }
         if (op->u->op == OP_ATOM_SHARED)
             cost.passes *= atomic_passes(m->cfg, op->u) * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);
@@ -335,68 +369,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
     return true;
 }
 
-/* ---- constant memory --------------------------------------------------------------------- */
-
-/* The lanes that ask for the same address as one of them. */
-static ALWAYS_INLINE uint32_t alike(const struct memop *op, uint32_t lane) {
-    uint32_t lanes = 0;
-    for (uint32_t i = 0; i < 32; i++) lanes |= op->addr[i] == op->addr[lane] ? 1u << i : 0;
-    return lanes;
-}
-
-/* How many addresses the lanes ask for, each of which is a pass (seed 004: best if all threads of a
- * warp read the same item). */
-static uint32_t distinct_addresses(const struct memop *op) {
-    uint32_t left = op->active, n = 0;
-    for (; left; n++) left &= ~alike(op, bits_lowest(left));
-    return n;
-}
-
-/* Put the constants that the active lanes ask for into their registers, one of which may be that of
- * the address: the instruction is sure to issue. */
-static void load_constants(const struct memop *op, uint32_t places) {
-    const struct program *p = op->sm->m->program;
-    for (uint32_t word = 0; word < memop_words(op->u->width); word++) {
-        uint32_t *d = op->w->rows + op->u->data[word] * 32u;
-        const uint8_t *at = p->constants + 4 * word;
-        for (uint32_t left = op->active; left; left &= left - 1) {
-            const uint32_t lane = bits_lowest(left);
-            const uint32_t value = lane_load(at + (op->addr[lane] - CONST_BASE), op->u->width,
-                                             op->u->flags & INSN_SIGNED);
-            d[lane] = value;
-            if (places > 1) continue;
-            for (uint32_t i = 0; i < 32; i++) d[i] = op->active >> i & 1 ? value : d[i];
-            break;
-        }
-    }
-}
-
-NOINLINE static bool issue_const(struct memop *op) {
-    const struct machine *m = op->sm->m;
-    uint32_t busy = m->cfg->issue_const, late = 0;
-    if (op->active) {
-        if (!lsu_addresses(op, 0, m->program->constant_bytes, CONST_BASE, ERROR_CONST_BOUNDS))
-            return false;
-        const uint32_t places = distinct_addresses(op);
-        busy += (places - 1) * m->cfg->const_clk_per_way;
-        if (m->cfg->icache2_bytes && m->cfg->const_bytes && !m->cfg->const_miss) {
-            if (!global_const(op, busy)) return false;
-            load_constants(op, places);
-            op->sm->count.const_passes += places;
-            return true;
-        }
-        load_constants(op, places);
-        late = smcache_const(op->sm, op->addr,
-                             places == 1 ? op->active & (0 - op->active) : op->active);
-        op->sm->count.const_accesses++;
-        op->sm->count.const_passes += places;
-        if (op->sm->records) record_access(op, 0);
-    }
-    lsu_charge(op, busy, busy);
-    lsu_set_ready(op, op->t + m->cfg->lat_const + late + busy - m->cfg->issue_const, WAIT_SHARED);
-    memop_next(op);
-    return true;
-}
+/* ---- issue ------------------------------------------------------------------------------- */
 
 /* Within both of its callers, so that the common access is one function. */
 static ALWAYS_INLINE bool serve(struct memop *op, const bool placed) {
@@ -404,7 +377,7 @@ static ALWAYS_INLINE bool serve(struct memop *op, const bool placed) {
     case OP_LD_SHARED:
     case OP_ST_SHARED:
     case OP_ATOM_SHARED: return issue_shared(op, placed);
-    case OP_LD_CONST: return issue_const(op);
+    case OP_LD_CONST: return constants_issue(op);
     default: return global_issue(op);
     }
 }

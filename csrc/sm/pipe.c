@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hints.h"
 #include "kernel/control_bits.h"
 #include "memory/coalesce.h"
 #include "sm/memop.h"
@@ -35,16 +36,20 @@ static uint64_t taken_from(const struct pipe *p, uint64_t t) {
     return p->taken[t / 64 % BANK_WORDS] | ((1ull << t % 64) - 1);
 }
 
-/* The first clock from t on in which the banks are free. */
-static uint64_t first_clock(const struct pipe *p, uint64_t t) {
-    t = later(t, p->solid);
-    if (t / 64 - p->known < BANK_WORDS && !(p->taken[t / 64 % BANK_WORDS] >> t % 64 & 1)) return t;
+NOINLINE static uint64_t later_clock(const struct pipe *p, uint64_t t) {
     while (t < horizon(p)) {
         const uint64_t taken = t / 64 < p->known ? 0 : taken_from(p, t);
         if (~taken) return t / 64 * 64 + (uint32_t)__builtin_ctzll(~taken);
         t = (t / 64 + 1) * 64;
     }
     return t;
+}
+
+/* The first clock from t on in which the banks are free. */
+static ALWAYS_INLINE uint64_t first_clock(const struct pipe *p, uint64_t t) {
+    t = later(t, p->solid);
+    if (t / 64 - p->known < BANK_WORDS && !(p->taken[t / 64 % BANK_WORDS] >> t % 64 & 1)) return t;
+    return later_clock(p, t);
 }
 
 /* Forget what is over. */
@@ -59,7 +64,7 @@ static void pass(struct pipe *p, uint64_t now) {
 
 /* Take the first free clocks from t on; returns the last one. What lies beyond those that are known
  * is taken in a row, and all before it. */
-static uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t count) {
+static ALWAYS_INLINE uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t count) {
     for (; count; count--) {
         t = first_clock(p, t);
         if (t >= horizon(p)) return (p->solid = t + count) - 1;
@@ -114,11 +119,12 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
     const struct config *cfg = sm->m->cfg;
     const uint32_t core = sm->subcore_of[op->warp], room = cfg->lsu_queue;
     const uint64_t at = leave(sm, core, sm->now);
+    const bool out = goes_out(op->u);
     uint64_t free = sm->now + 1;
     p->free[core] = at + drain(cfg, op->u);
     p->leaves[core][p->count[core]++ % MOST_QUEUED] = at + cfg->lsu_front;
     p->begins[p->begun++ % MOST_WAITING] = op->t;
-    if (goes_out(op->u)) {
+    if (out) {
         p->out = later(later(p->out, op->t) + busy, send_entered(sm));
     } else if (busy) {
         pass(p, sm->now);
@@ -130,7 +136,7 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
             later(p->back[core], op->t + later(cfg->pass_least, passes * cfg->pass_late));
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
-    if (goes_out(op->u)) {
+    if (out) {
         struct subcore *own = &sm->subcores[core];
         if (sm->stores.held) free = later(free, p->free[core]); /* the next one moves up */
         const bool full = sm->stores.held || free > sm->now + 1 || !send_has_room(sm, busy);

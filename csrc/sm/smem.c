@@ -385,45 +385,6 @@ struct smem_cost smem_look(const struct config *cfg, const uint32_t addr[32], ui
     return cloned_passes(cfg, addr, mask, width);
 }
 
-/* Bytes by which all addresses may move with nothing changed but rows or, on CC 1.x, which knows
- * words alone, banks. */
-static ALWAYS_INLINE uint32_t row_of(const struct config *cfg) {
-    return cfg->smem_rule == 1 ? 4 : cfg->smem_banks * (cfg->smem_rule == 3 ? 8 : 4);
-}
-
-/* Are the lanes' addresses as far apart as those of the pattern? */
-static ALWAYS_INLINE bool is_alike(const struct smem_pattern *known, const uint32_t addr[32],
-                                   uint32_t mask, uint32_t first) {
-    uint32_t apart = known->mask ^ mask;
-
-    if (mask == 0xffffffffu)
-        for (uint32_t lane = 0; lane < 32; lane++)
-            apart |= (addr[lane] - first) ^ known->from_first[lane];
-    else
-        for (uint32_t lane = 0; lane < 32; lane++)
-            apart |= mask >> lane & 1 ? (addr[lane] - first) ^ known->from_first[lane] : 0;
-    return !apart;
-}
-
-CLONES static struct smem_cost cloned_recall(struct smem_pattern *known, const struct config *cfg,
-                                             const uint32_t addr[32], uint32_t mask,
-                                             uint32_t width) {
-    const uint32_t first = addr[bits_lowest(mask)], in_row = first & (row_of(cfg) - 1);
-
-    if (known->width == width && known->in_row == in_row && is_alike(known, addr, mask, first))
-        return known->cost;
-    for (uint32_t lane = 0; lane < 32; lane++) known->from_first[lane] = addr[lane] - first;
-    known->mask = mask;
-    known->in_row = (uint16_t)in_row;
-    known->width = (uint8_t)width;
-    return known->cost = smem_look(cfg, addr, mask, width);
-}
-
-struct smem_cost smem_recall(struct smem_pattern *known, const struct config *cfg,
-                             const uint32_t addr[32], uint32_t mask, uint32_t width) {
-    return cloned_recall(known, cfg, addr, mask, width);
-}
-
 CLONES static uint32_t cloned_cached(const struct config *cfg, const uint32_t addr[32],
                                      uint32_t mask, uint32_t width) {
     const struct geometry g = geometry_of(cfg);

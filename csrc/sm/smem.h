@@ -28,11 +28,13 @@ struct smem_cost {
 };
 
 /* An access that has been looked at, and what it cost: the lanes' addresses from that of the first
- * one on, and where this lies in a row of the banks. */
+ * one on, and where this lies in a row of the banks, if that matters. */
 struct smem_pattern {
     uint32_t from_first[32];
-    uint32_t mask; /* 0: none has been yet */
-    uint16_t in_row;
+    uint32_t mask;           /* 0: none has been yet */
+    int32_t lowest, highest; /* of from_first, */
+    uint32_t low_bits;       /* and bits that some of them have; all of a whole warp */
+    uint16_t row, in_row;    /* bits of an address in a row, or 0; those of the first one */
     uint8_t width;
     struct smem_cost cost;
 };

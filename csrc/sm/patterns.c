@@ -1,0 +1,56 @@
+/* Accesses to shared memory that have been looked at: those of an instruction mostly lie alike. */
+#include "base/bits.h"
+#include "base/clones.h"
+#include "sm/smem.h"
+
+/* Bytes by which all addresses may move with nothing changed but rows or, on CC 1.x, which knows
+ * words alone, banks. */
+static ALWAYS_INLINE uint32_t row_of(const struct config *cfg) {
+    return cfg->smem_rule == 1 ? 4 : cfg->smem_banks * (cfg->smem_rule == 3 ? 8 : 4);
+}
+
+/* Are the lanes' addresses as far apart as those of the pattern? */
+static ALWAYS_INLINE bool is_alike(const struct smem_pattern *known, const uint32_t addr[32],
+                                   uint32_t mask, uint32_t first) {
+    uint32_t apart = known->mask ^ mask;
+
+    if (mask == 0xffffffffu)
+        for (uint32_t lane = 0; lane < 32; lane++)
+            apart |= (addr[lane] - first) ^ known->from_first[lane];
+    else
+        for (uint32_t lane = 0; lane < 32; lane++)
+            apart |= mask >> lane & 1 ? (addr[lane] - first) ^ known->from_first[lane] : 0;
+    return !apart;
+}
+
+CLONES static struct smem_cost cloned_recall(struct smem_pattern *known, const struct config *cfg,
+                                             const uint32_t addr[32], uint32_t mask,
+                                             uint32_t width) {
+    const uint32_t first = addr[bits_lowest(mask)];
+    struct smem_cost cost;
+
+    if (known->width == width && known->in_row == (first & known->row) &&
+        is_alike(known, addr, mask, first))
+        return known->cost;
+    const bool plain = smem_plain(cfg, addr, mask, width, &cost); /* in any place of a row */
+    known->lowest = known->highest = 0;
+    known->low_bits = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t apart = addr[lane] - first;
+
+        known->from_first[lane] = apart;
+        known->lowest = (int32_t)apart < known->lowest ? (int32_t)apart : known->lowest;
+        known->highest = (int32_t)apart > known->highest ? (int32_t)apart : known->highest;
+        known->low_bits |= apart;
+    }
+    known->mask = mask;
+    known->row = plain ? 0 : (uint16_t)(row_of(cfg) - 1);
+    known->in_row = (uint16_t)(first & known->row);
+    known->width = (uint8_t)width;
+    return known->cost = plain ? cost : smem_look(cfg, addr, mask, width);
+}
+
+struct smem_cost smem_recall(struct smem_pattern *known, const struct config *cfg,
+                             const uint32_t addr[32], uint32_t mask, uint32_t width) {
+    return cloned_recall(known, cfg, addr, mask, width);
+}
