@@ -31,11 +31,14 @@ static enum error create_supply(struct gpu *g) {
     enum error e = third_create(&g->third, cfg);
     const uint32_t count = (cfg->sm_count + cfg->icache2_sms - 1) / cfg->icache2_sms;
     g->seconds = calloc(count, sizeof(void *));
-    if (!g->seconds) return ERROR_NO_MEMORY;
+    const size_t bytes = second_bytes(cfg);
+    g->second_lines = lines_alloc(count * bytes);
+    if (!g->seconds || !g->second_lines) return ERROR_NO_MEMORY;
     for (; !e && g->second_count < count; g->second_count++) {
         const uint32_t first = g->second_count * cfg->icache2_sms, left = cfg->sm_count - first;
         e = second_create(&g->seconds[g->second_count], cfg, &g->sms[first], &g->ports[first],
-                          left < cfg->icache2_sms ? left : cfg->icache2_sms);
+                          left < cfg->icache2_sms ? left : cfg->icache2_sms,
+                          g->second_lines + g->second_count * bytes);
     }
     return e;
 }
@@ -85,6 +88,7 @@ static void destroy(struct gpu *g) {
     for (uint32_t i = 0; i < g->second_count; i++) second_destroy(g->seconds[i]);
     third_destroy(g->third);
     free(g->seconds);
+    lines_free(g->second_lines);
     if (g->sms)
         for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) sm_free(&g->sms[i]);
     lines_free(g->sms);

@@ -71,8 +71,13 @@ static void fill_at_launch(struct second *s) {
         cache_put(&s->cache, cache_victim(&s->cache, line), line);
 }
 
+size_t second_bytes(const struct config *cfg) {
+    const struct cache_shape shape = config_shape(cfg, SHAPE_icache2);
+    return cache_bytes(&shape);
+}
+
 enum error second_create(struct second **out, const struct config *cfg, struct sm *first,
-                         struct port *ports, uint32_t count) {
+                         struct port *ports, uint32_t count, void *place) {
     const struct cache_shape shape = config_shape(cfg, SHAPE_icache2);
     struct second *s = *out = calloc(1, sizeof *s);
     if (!s) return ERROR_NO_MEMORY;
@@ -89,7 +94,7 @@ enum error second_create(struct second **out, const struct config *cfg, struct s
     s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
     if (!s->fill || !s->pool || !s->packet) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
-    const enum error e = cache_init(&s->cache, &shape, NULL);
+    const enum error e = cache_init(&s->cache, &shape, place, NULL);
     s->last_line = (CODE_BASE + first->last_piece * first->piece_bytes) >> s->cache.line_shift;
     if (!e) fill_at_launch(s);
     return e;
@@ -111,7 +116,7 @@ enum error third_create(struct third **out, const struct config *cfg) {
     if (!third) return ERROR_NO_MEMORY;
     third->cfg = cfg;
     third->ready = calloc(cfg->icache3_bytes / cfg->icache3_line, sizeof *third->ready);
-    return third->ready ? cache_init(&third->cache, &shape, NULL) : ERROR_NO_MEMORY;
+    return third->ready ? cache_init(&third->cache, &shape, NULL, NULL) : ERROR_NO_MEMORY;
 }
 
 void third_destroy(struct third *third) {

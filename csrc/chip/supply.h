@@ -21,9 +21,12 @@ struct second;
 /* A third level for the machine; *out is NULL where it has none. */
 enum error third_create(struct third **out, const struct config *cfg);
 void third_destroy(struct third *third);
-/* A second level for `count` SMs from this one on, whose ports are in order of SM. */
+/* How many bytes what is known of the lines of a second level takes. */
+size_t second_bytes(const struct config *cfg);
+/* A second level for `count` SMs from this one on, whose ports are in order of SM, with so many
+ * bytes of zeros that stay the caller's. */
 enum error second_create(struct second **out, const struct config *cfg, struct sm *first,
-                         struct port *ports, uint32_t count);
+                         struct port *ports, uint32_t count, void *place);
 void second_destroy(struct second *second);
 
 /* Let the group's SMs run to the end of a window, or until they have to wait: for the third level,

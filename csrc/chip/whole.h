@@ -33,6 +33,7 @@ struct gpu {
     struct observer *observer; /* of global memory; NULL: not wanted */
     struct report *reports;    /* per group */
     struct second **seconds;   /* NULL: the machine has none */
+    uint8_t *second_lines;     /* what is known of their lines */
     struct third *third;       /* the same */
     uint32_t groups, group_sms, group_tpcs, second_count;
     uint32_t partitions; /* that take part in the pass */

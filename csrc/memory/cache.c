@@ -43,7 +43,12 @@ uint32_t cache_ways(const struct cache_shape *s) {
     return s->shared ? SETS * s->ways : s->bytes / s->line;
 }
 
-enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t *data) {
+size_t cache_bytes(const struct cache_shape *s) {
+    return lines_round(cache_ways(s) * (sizeof(struct cache_line) + sizeof(uint32_t)));
+}
+
+enum error cache_init(struct cache *c, const struct cache_shape *shape, void *place,
+                      uint8_t *data) {
     *c = (struct cache){0};
     assert(!cache_refusal(shape));
     const uint32_t count = cache_ways(shape);
@@ -53,6 +58,7 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t 
         .line_shift = bits_lowest(shape->line),
         .sector_shift = bits_lowest(shape->sector),
         .hashed = shape->hashed,
+        .owned = !place,
         .data = data,
         .room = {.most = shape->shared ? shape->bytes / shape->line / SET_BANKS : 0},
     };
@@ -62,14 +68,14 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t 
     } else {
         c->set_inverse = UINT64_MAX / c->sets + 1;
     }
-    c->lines = lines_alloc(count * (sizeof *c->lines + sizeof *c->tag));
+    c->lines = place ? place : lines_alloc(cache_bytes(shape));
     if (!c->lines) return ERROR_NO_MEMORY;
     c->tag = (uint32_t *)(void *)(c->lines + count);
     return OK;
 }
 
 void cache_free(struct cache *c) {
-    lines_free(c->lines); /* and the tags behind them */
+    if (c->owned) lines_free(c->lines); /* and the tags behind them */
     c->lines = NULL;
     c->tag = NULL;
     c->data = NULL;

@@ -8,6 +8,7 @@
 #define SMMUX_CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/config.h"
@@ -43,7 +44,7 @@ struct cache {
     uint32_t set_mask; /* sets - 1 when sets is a power of two, else 0 */
     uint32_t set_shift;
     uint64_t set_inverse; /* 2^64 / sets, rounded up: division by multiplication */
-    bool hashed;
+    bool hashed, owned;   /* lines and tags are its own */
     struct cache_room room;
 };
 
@@ -51,9 +52,12 @@ struct cache {
 const char *cache_refusal(const struct cache_shape *shape);
 /* How many ways a cache of that shape has, in all its sets. */
 uint32_t cache_ways(const struct cache_shape *shape);
-/* An empty cache of a possible shape, whose lines hold data, at a place that is the caller's, or
- * hold none: NULL. */
-enum error cache_init(struct cache *c, const struct cache_shape *shape, uint8_t *data);
+/* How many bytes what is known of its lines takes. */
+size_t cache_bytes(const struct cache_shape *shape);
+/* An empty cache of a possible shape. `place` holds so many bytes of zeros for what is known of its
+ * lines, and `data` what they hold; both stay the caller's. NULL: the cache gets a place of its
+ * own; lines hold no data. */
+enum error cache_init(struct cache *c, const struct cache_shape *shape, void *place, uint8_t *data);
 void cache_free(struct cache *c);
 
 /* Check every line: in its set, there once, and empty or not in all respects. */

@@ -2,25 +2,35 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "base/bits.h"
+#include "base/lines.h"
 
-enum error l2_init(struct l2 *l, const struct config *cfg) {
+static struct cache_shape shape_of(const struct config *cfg) {
+    struct cache_shape shape = config_shape(cfg, SHAPE_l2);
+    shape.bytes /= cfg->partitions * cfg->l2_slices;
+    return shape;
+}
+
+size_t l2_bytes(const struct config *cfg) {
+    if (!cfg->l2_bytes) return 0;
+    const struct cache_shape shape = shape_of(cfg);
+    const size_t words = cfg->l2_words ? cache_ways(&shape) * sizeof(uint32_t) : 0;
+    return cache_bytes(&shape) + lines_round(words);
+}
+
+enum error l2_init(struct l2 *l, const struct config *cfg, uint8_t *place) {
     *l = (struct l2){
         .writebacks = cfg->l2_writebacks,
         .buffers = cfg->l2_writebacks,
         .merge_limit = cfg->l2_merge,
         .fetch_shift = bits_lowest(cfg->l2_fetch),
     };
-    struct cache_shape shape = config_shape(cfg, SHAPE_l2);
-    shape.bytes /= cfg->partitions * cfg->l2_slices;
-    enum error e = cache_init(&l->cache, &shape, NULL);
+    const struct cache_shape shape = shape_of(cfg);
+    enum error e = cache_init(&l->cache, &shape, place, NULL);
     if (!e) e = cleaner_init(&l->cleaner, cfg);
     if (!e) e = misses_init(&l->misses, shape.mshrs, false);
-    if (e || !cfg->l2_words) return e;
-    l->words = calloc((size_t)l->cache.sets * l->cache.ways, sizeof *l->words);
-    if (!l->words) e = ERROR_NO_MEMORY;
+    if (cfg->l2_words) l->words = (uint32_t *)(void *)(place + cache_bytes(&shape));
     return e;
 }
 
@@ -28,7 +38,6 @@ void l2_free(struct l2 *l) {
     cache_free(&l->cache);
     cleaner_free(&l->cleaner);
     misses_free(&l->misses);
-    free(l->words);
 }
 
 #ifdef SMMUX_CHECK

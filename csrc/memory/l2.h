@@ -57,7 +57,10 @@ struct l2_work {
     struct l2_span write[CLEANER_MAX_LINES + 1]; /* lines of a page, and a victim */
 };
 
-enum error l2_init(struct l2 *l, const struct config *cfg);
+/* How many bytes what is known of the lines of a slice takes, 0 without an L2. */
+size_t l2_bytes(const struct config *cfg);
+/* Set up a slice, with so many bytes of zeros that stay the caller's. */
+enum error l2_init(struct l2 *l, const struct config *cfg, uint8_t *place);
 void l2_free(struct l2 *l);
 /* Check that every pending miss is free or has a line of its own. */
 #ifdef SMMUX_CHECK

@@ -17,6 +17,7 @@ _Static_assert(1 << XBAR_INDEX_BITS >= MOST_sm_count &&
 struct memdetail {
     struct memsys memsys;
     struct xbar xbar;
+    uint8_t *lines; /* of all L2 slices */
     uint32_t count, rop_latency;
     uint64_t target;   /* the partitions have been, or in this pass are, simulated to this cycle */
     uint64_t complete; /* target of the last pass */
@@ -34,6 +35,7 @@ static void destroy(struct memsys *memsys) {
     struct memdetail *m = own(memsys);
     for (uint32_t p = 0; p < m->count; p++) partition_free(&m->partition[p]);
     xbar_free(&m->xbar);
+    lines_free(m->lines);
     lines_free(m);
 }
 
@@ -203,9 +205,12 @@ enum error memdetail_create(struct memsys **out, const struct config *cfg, uint3
     if (!m) return ERROR_NO_MEMORY;
     m->memsys.model = &detailed;
     m->rop_latency = cfg->rop_latency;
-    enum error e = xbar_init(&m->xbar, cfg, preloads);
+    const size_t each = cfg->l2_slices * l2_bytes(cfg);
+    m->lines = lines_alloc(cfg->partitions * each);
+    enum error e = m->lines ? xbar_init(&m->xbar, cfg, preloads) : ERROR_NO_MEMORY;
     while (!e && m->count < cfg->partitions) {
-        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count, preloads);
+        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count, preloads,
+                           m->lines + m->count * each);
         m->count++;
     }
     if (e) {

@@ -11,7 +11,7 @@
 #include "memory/serving.h"
 
 enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
-                          uint32_t preloads) {
+                          uint32_t preloads, uint8_t *lines) {
     *p = (struct partition){
         .xbar = x,
         .to_dram = clock_ratio(cfg->icnt_khz, cfg->dram_khz),
@@ -48,7 +48,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         slice->requests = &x->slice[slice->number].requests;
         slice->ahead = &x->slice[slice->number].ahead;
         slice->tpc = TPC_NONE;
-        enum error e = p->cached ? l2_init(&slice->l2, cfg) : OK;
+        enum error e = p->cached ? l2_init(&slice->l2, cfg, lines + s * l2_bytes(cfg)) : OK;
         if (e) return e;
     }
     if (p->sides > 1 && !halves_init(p, cfg)) return ERROR_NO_MEMORY;

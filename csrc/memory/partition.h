@@ -94,9 +94,10 @@ struct partition {
     bool preloads, preload_lookup; /* there may be any; they look the L2 up */
 };
 
-/* Set up partition n, for so many preloads of an SM under way. */
+/* Set up partition n, for so many preloads of an SM under way; `lines` are of its slices, l2_bytes
+ * each. */
 enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
-                          uint32_t preloads);
+                          uint32_t preloads, uint8_t *lines);
 void partition_free(struct partition *p);
 /* Process every event before `end`; all requests that reach the slices before `arrivals`
  * have been sent, and end <= arrivals + least time from there to the L2. */

@@ -100,7 +100,7 @@ enum error cache_replay(const struct cache_shape *shape, const uint32_t *address
                         const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted,
                         const struct replay_watch *watch) {
     struct cache c;
-    enum error e = cache_init(&c, shape, NULL);
+    enum error e = cache_init(&c, shape, NULL, NULL);
     if (e) return e;
     uint64_t dirty = 0;
     for (uint64_t i = 0; i < n && !e; i++) {

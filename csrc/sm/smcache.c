@@ -14,22 +14,21 @@
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-static enum error init_one(struct sm *sm, enum sm_cache_id id, enum config_cache which) {
-    const struct cache_shape shape = config_shape(sm->m->cfg, which);
+static enum error init_one(struct sm *sm, uint32_t id) {
+    const struct cache_shape shape = smcache_shape(sm->m->cfg, id);
     struct sm_cache *c = &sm->caches[id];
     c->present = shape.bytes != 0;
     c->miss_limit = shape.mshrs ? shape.mshrs : MAX_MISSES;
     if (!c->present) return OK;
-    const enum error e = cache_init(&c->cache, &shape, id == CACHE_DATA ? sm->l1_data : NULL);
+    uint8_t *data = id == CACHE_DATA ? sm->l1_data : NULL;
+    const enum error e = cache_init(&c->cache, &shape, c->place, data);
     return e ? e : misses_init(&c->misses, misses_of(&shape), true);
 }
 
 enum error smcache_init(struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
-    enum error e = init_one(sm, CACHE_DATA, SHAPE_l1);
-    if (!e) e = init_one(sm, CACHE_TEXTURE, SHAPE_tex);
-    if (!e) e = init_one(sm, CACHE_CODE, SHAPE_icache);
-    if (!e) e = init_one(sm, CACHE_CONST, SHAPE_const);
+    enum error e = OK;
+    for (uint32_t id = CACHE_DATA; !e && id < CACHE_COUNT; id++) e = init_one(sm, id);
     if (cfg->icache_bytes) {
         const struct program *p = sm->m->program;
         sm->fetch_mask = cfg->fetch_bytes ? MAX_WARPS - 1 : 0;

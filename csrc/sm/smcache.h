@@ -22,6 +22,14 @@ struct sm;
 /* The caches of an SM; 0 stands for none. */
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
 
+static inline struct cache_shape smcache_shape(const struct config *cfg, uint32_t id) {
+    static const uint8_t which[CACHE_COUNT] = {[CACHE_DATA] = SHAPE_l1,
+                                               [CACHE_TEXTURE] = SHAPE_tex,
+                                               [CACHE_CODE] = SHAPE_icache,
+                                               [CACHE_CONST] = SHAPE_const};
+    return config_shape(cfg, which[id]);
+}
+
 /* Lanes of an access that wait for sectors of a line, or for a line of a tile. */
 struct waiter {
     struct access *access;
@@ -33,6 +41,7 @@ struct waiter {
 struct sm_cache {
     struct cache cache;
     struct misses misses;
+    void *place; /* of what is known of its lines */
     bool present;
     uint32_t miss_limit;
     uint64_t fills; /* how often sectors have come so far */
