@@ -32,7 +32,7 @@ static enum error create_supply(struct gpu *g) {
     const uint32_t count = (cfg->sm_count + cfg->icache2_sms - 1) / cfg->icache2_sms;
     g->seconds = calloc(count, sizeof(void *));
     const size_t bytes = second_bytes(cfg);
-    g->second_lines = lines_alloc(count * bytes);
+    g->second_lines = lines_alloc_whole(count * bytes);
     if (!g->seconds || !g->second_lines) return ERROR_NO_MEMORY;
     for (; !e && g->second_count < count; g->second_count++) {
         const uint32_t first = g->second_count * cfg->icache2_sms, left = cfg->sm_count - first;

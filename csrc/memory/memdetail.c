@@ -206,7 +206,7 @@ enum error memdetail_create(struct memsys **out, const struct config *cfg, uint3
     m->memsys.model = &detailed;
     m->rop_latency = cfg->rop_latency;
     const size_t each = cfg->l2_slices * l2_bytes(cfg);
-    m->lines = lines_alloc(cfg->partitions * each);
+    m->lines = lines_alloc_whole(cfg->partitions * each);
     enum error e = m->lines ? xbar_init(&m->xbar, cfg, preloads) : ERROR_NO_MEMORY;
     while (!e && m->count < cfg->partitions) {
         e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count, preloads,

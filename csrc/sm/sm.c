@@ -78,6 +78,10 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     for (struct warp *w = sm->warps; p->sass && w < end; w++)
         w->own = part(arena, &used, 1, sizeof *w->own);
     sm->pc_count = sm->m->per_pc ? part(arena, &used, p->count, sizeof *sm->pc_count) : NULL;
+    for (uint32_t id = CACHE_DATA; id < CACHE_COUNT; id++) {
+        const struct cache_shape shape = smcache_shape(cfg, id);
+        if (shape.bytes) sm->caches[id].place = part(arena, &used, cache_bytes(&shape), 1);
+    }
     sm->l1_data = part(arena, &used, (size_t)cache_ways(&l1) * l1.line, sizeof *sm->l1_data);
     if (uses_shared(sm->m)) sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
     return used;
@@ -98,10 +102,6 @@ static size_t lay_out_sparse(struct sm *sm, uint8_t *arena) {
     if (m->program->copies) sm->copying = part(arena, &used, flights, sizeof *sm->copying);
     if (m->program->sass && m->program->prints) sm->heap = part(arena, &used, 1, sizeof *sm->heap);
     sm->tags = part(arena, &used, tags, sizeof *sm->tags);
-    for (uint32_t id = CACHE_DATA; id < CACHE_COUNT; id++) {
-        const struct cache_shape shape = smcache_shape(m->cfg, id);
-        if (shape.bytes) sm->caches[id].place = part(arena, &used, cache_bytes(&shape), 1);
-    }
     sm->replies = part(arena, &used, flights, sizeof *sm->replies);
     sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
     sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
