@@ -33,16 +33,20 @@ CLONES static struct smem_cost cloned_recall(struct smem_pattern *known, const s
         is_alike(known, addr, mask, first))
         return known->cost;
     const bool plain = smem_plain(cfg, addr, mask, width, &cost); /* in any place of a row */
-    known->lowest = known->highest = 0;
-    known->low_bits = 0;
+    int32_t lowest = 0, highest = 0;
+    uint32_t low_bits = 0;
     for (uint32_t lane = 0; lane < 32; lane++) {
         const uint32_t apart = addr[lane] - first;
+        const int32_t way = (int32_t)apart;
 
         known->from_first[lane] = apart;
-        known->lowest = (int32_t)apart < known->lowest ? (int32_t)apart : known->lowest;
-        known->highest = (int32_t)apart > known->highest ? (int32_t)apart : known->highest;
-        known->low_bits |= apart;
+        lowest = way < lowest ? way : lowest;
+        highest = way > highest ? way : highest;
+        low_bits |= apart;
     }
+    known->lowest = lowest;
+    known->highest = highest;
+    known->low_bits = low_bits;
     known->mask = mask;
     known->row = plain ? 0 : (uint16_t)(row_of(cfg) - 1);
     known->in_row = (uint16_t)(first & known->row);
