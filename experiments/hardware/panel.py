@@ -52,6 +52,8 @@ COLUMNS = (
 )  # fmt: skip
 FAR = 0.05
 """Of gains and losses above that the sign has to be right."""
+TALLEST = 3.0
+"""Where an axis ends, for speedups beyond it: they are written instead."""
 
 
 def taken(gpu: gpus.Gpu, wanted_kb: int, held: int) -> int:
@@ -263,6 +265,12 @@ def plot(records: Sequence[Record], axes: Any) -> None:
         middle = [np.mean([at[place] for place in places if place[0] == name]) for name in names]
         ax.set_xticks(middle, names, rotation=90 if len(names) > len(LIMITED) else 0)
         ax.axhline(1, color="gray", linewidth=0.6)
+        for r in (r for r in here if max(r["speedup"], r["measured"] or 0) > TALLEST):
+            ax.set_ylim(0, TALLEST)
+            place = at[r["benchmark"], r["variant"]], TALLEST
+            said = f"simulated {r['speedup']:.0f}" + (f", measured {r['measured']:.0f}" if r["measured"] else "")
+            beside = {"textcoords": "offset points", "rotation": 90, "va": "top", "ha": "right", "fontsize": 5}
+            ax.annotate(said, place, (-6, -3), **beside)
         ax.set_ylabel(", ".join(filter(None, ("speedup", size_of(kb)))))
     axes[0].legend(fontsize=6, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
 
