@@ -36,6 +36,7 @@ VECTORS = (
     "matrices",
     "store_bursts",
     "uniform_twins",
+    "warp_turns",
     "warp_vectors",
 )
 SASS = [f"sass/test_{name}.py" for name in VECTORS]  # against what a card made, which the experiments recorded

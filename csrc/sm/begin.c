@@ -54,6 +54,7 @@ void begin_block(struct sm *sm, struct block *b, uint64_t t, enum wait kind) {
     uint32_t thread = 0;
     b->started = true;
     b->start = t;
+    subcores_place_warps(sm, b->warp_slots);
     sm->order[sm->order_count++] = b->warp_slots;
     if (sm->check) check_start(sm, b);
     if (sm->named) barrier_begin(sm, b);

@@ -46,6 +46,7 @@ static struct block *place_block(struct sm *sm, struct coming_block start) {
                         .first_define = NEVER,
                         .warps_live = sm->m->warps_per_block};
     b->warp_slots = reserve_warps(sm, sm->m->warps_per_block);
+    subcores_deal_warps(sm, b->warp_slots);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
             sm->warps[w].state = WARP_STARTING;
@@ -112,6 +113,11 @@ static bool take_part(struct sm *sm, const struct block *b, uint32_t *at) {
 
 static bool serve_start(struct sm *sm, struct block *b, uint64_t t) {
     uint32_t at;
+    if (!subcores_have_room(sm, b->warp_slots)) {
+        b->crowded = true;
+        return false;
+    }
+    if (b->crowded) t += sm->m->cfg->block_start; /* as any block behind one that has ended */
     if (!sm->m->management->may_start(sm, b) || (sm->m->preload && tiles_wait(sm, b)) ||
         !take_part(sm, b, &at))
         return false;

@@ -18,6 +18,7 @@ struct block {
     bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
     bool synced;            /* has completed a barrier */
     bool released;          /* all blocks have arrived at the barrier of the grid */
+    bool crowded;           /* has waited for room in its sub-cores */
     bool held;              /* has all its resources, but waits for its tile */
     uint32_t dynamic_bytes; /* asked for by its last allocation */
     uint8_t barrier;        /* enum bar_option of the barrier being assembled */

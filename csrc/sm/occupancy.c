@@ -30,6 +30,11 @@ static uint32_t register_limit(const struct config *cfg, uint32_t warps, uint32_
     return (uint32_t)(cfg->regs_sm / round_up(padded * regs * 32, cfg->reg_unit));
 }
 
+uint32_t occupancy_warps(const struct config *cfg, uint32_t regs) {
+    const uint32_t warps = register_limit(cfg, 1, regs);
+    return warps < cfg->max_warps_sm ? warps : cfg->max_warps_sm;
+}
+
 /* How many blocks shared memory allows, if each holds its part from start to end. A part is rounded
  * to the calculator's unit and to that of the SMM table, whose size is a multiple of its own unit.
  */

@@ -53,4 +53,7 @@ struct occupancy residency_compute(const struct config *cfg, uint32_t threads, u
                                    uint32_t static_bytes, uint32_t dynamic_bytes,
                                    uint32_t extra_blocks, uint32_t *static_residency);
 
+/* For how many warps of so many registers a thread an SM has registers. */
+uint32_t occupancy_warps(const struct config *cfg, uint32_t regs);
+
 #endif

@@ -1,5 +1,7 @@
 #include "sm/subcore.h"
 
+#include "base/bits.h"
+#include "sm/occupancy.h"
 #include "sm/scheduler.h"
 #include "sm/sm.h"
 
@@ -32,13 +34,58 @@ void subcores_start(struct sm *sm) {
     sm->policy = scheduler_policy(cfg->sched_policy);
     sm->units.kinds = p->kind_count;
     while (sm->units.sfu < p->kind_count && p->kind[sm->units.sfu] != UNIT_SFU) sm->units.sfu++;
-    for (uint32_t w = 0; w < MAX_WARPS; w++) sm->subcore_of[w] = (uint8_t)(w % cfg->schedulers);
+    for (uint32_t w = 0; w < MAX_WARPS; w++) {
+        sm->place[w] = (uint8_t)w;
+        sm->subcore_of[w] = (uint8_t)(w % cfg->schedulers);
+    }
     for (uint32_t number = 0; number < cfg->schedulers; number++) {
         struct subcore *s = &sm->subcores[number];
         for (uint32_t unit = 0; unit < p->kind_count; unit++) deal(sm, number, unit);
         s->shared[UNIT_EITHER] = s->shared[p->either[0]] | s->shared[p->either[1]];
-        s->last = number + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
+        s->last = NO_WARP;
     }
+}
+
+void subcores_deal_warps(struct sm *sm, uint64_t slots) {
+    const uint32_t subcores = sm->m->cfg->schedulers;
+    const bool whole = bits_count64(slots) % subcores == 0;
+    if (!sm->m->cfg->warp_turns) return;
+    for (uint32_t s = 0; s < subcores; s++)
+        if (sm->subcores[s].last < MAX_WARPS && slots >> sm->subcores[s].last & 1)
+            sm->subcores[s].last = NO_WARP; /* which had that slot before */
+    for (; slots; slots &= slots - 1) {
+        sm->subcore_of[bits_lowest64(slots)] = (uint8_t)sm->turn_of_warps;
+        sm->turn_of_warps = (sm->turn_of_warps + 1) % subcores;
+    }
+    if (whole) sm->turn_of_warps = (sm->turn_of_warps + 1) % subcores;
+}
+
+void subcores_place_warps(struct sm *sm, uint64_t slots) {
+    uint64_t taken = 0;
+    if (!sm->m->cfg->warp_turns) return;
+    for (uint32_t i = 0; i < sm->order_count; i++)
+        for (uint64_t left = sm->order[i] & ~slots; left; left &= left - 1)
+            taken |= 1ull << sm->place[bits_lowest64(left)];
+    for (; slots; slots &= slots - 1) {
+        const uint32_t w = bits_lowest64(slots);
+        uint32_t place = sm->subcore_of[w];
+        while (taken >> place & 1) place += sm->m->cfg->schedulers;
+        taken |= 1ull << place;
+        sm->place[w] = (uint8_t)place;
+    }
+}
+
+bool subcores_have_room(const struct sm *sm, uint64_t slots) {
+    const struct machine *m = sm->m;
+    const uint32_t subcores = m->cfg->schedulers,
+                   room = occupancy_warps(m->cfg, m->program->meta.nregs) / subcores;
+    uint32_t warps[MAX_SUBCORES] = {0};
+    if (!m->cfg->warp_turns) return true;
+    for (uint32_t i = 0; i < sm->order_count; i++) slots |= sm->order[i];
+    for (; slots; slots &= slots - 1) warps[sm->subcore_of[bits_lowest64(slots)]]++;
+    for (uint32_t s = 0; s < subcores; s++)
+        if (warps[s] > room) return false;
+    return true;
 }
 
 /* The first of a sub-core's several units of a kind to be free. */

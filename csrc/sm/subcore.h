@@ -2,6 +2,7 @@
 #ifndef SMMUX_SUBCORE_H
 #define SMMUX_SUBCORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/config.h"
@@ -9,7 +10,8 @@
 #include "kernel/decode.h"
 
 #define MAX_SUBCORES 4u
-#define MAX_UNITS    8u /* of one kind, on an SM */
+#define NO_WARP      255u /* none has issued yet */
+#define MAX_UNITS    8u   /* of one kind, on an SM */
 
 struct sm;
 
@@ -47,6 +49,14 @@ struct units {
 
 /* Give the sub-cores of an SM their warps and units. */
 void subcores_start(struct sm *sm);
+/* Give a block's warps, the lowest slot first, the sub-cores whose turn it is, under warp_turns: on
+ * a card of CC 9.0 the next block begins behind the last one, or a sub-core further if that gave
+ * each as many (warp_turns.csv). */
+void subcores_deal_warps(struct sm *sm, uint64_t slots);
+/* Give those of a block that starts the lowest free places there. */
+void subcores_place_warps(struct sm *sm, uint64_t slots);
+/* Have the sub-cores room for those of a block that is about to start? */
+bool subcores_have_room(const struct sm *sm, uint64_t slots);
 /* A sub-core takes a unit of a kind of which it has several until that cycle. */
 void subcore_take_one(struct sm *sm, const struct subcore *s, uint32_t unit, uint64_t until);
 /* A sub-core takes all its units of a kind until that cycle at least. */

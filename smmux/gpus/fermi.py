@@ -36,6 +36,7 @@ _CORE: dict[str, Value] = {
     "pointer_bytes": (8, "P000 Table 1; DER"),
     "smm_unit": (16, "MODEL"),
     "schedulers": (2, "PG55 G.4.1"),
+    "warp_turns": (0, "MODEL"),
     # 3.2.1 went over to gto. There every warp sends all the loads it has before the next one sends its first, so that
     # hardly two lines that follow one another in a row of DRAM meet in the window: 12 % of row hits, 121 GB/s.
     "sched_policy": ("lrr", "GS-480 3.2.0"),

@@ -35,6 +35,7 @@ _CORE: dict[str, Value] = {
     "pointer_bytes": (8, "P000 Table 1; DER"),  # what makes the seven target kernels' bytes fit
     "smm_unit": (16, "MODEL"),
     "schedulers": (1, "PG55 G.3.1"),
+    "warp_turns": (0, "NA"),
     "sched_policy": ("lrr", "GS302"),
     "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (4, "PG55 G.3.1"),

@@ -39,6 +39,7 @@ _CORE: dict[str, Value] = {
     # Which words share a 64-word segment depends on where a block's memory starts: at a multiple of the unit.
     "smm_unit": (256, "OCC51"),
     "schedulers": (4, "PG55 G.5.1"),
+    "warp_turns": (0, "MODEL"),
     "sched_policy": ("gto", "GS-KEP"),
     "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (1, "PG55 G.5.1"),

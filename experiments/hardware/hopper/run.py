@@ -38,6 +38,7 @@ from . import (
     probe_pipe,
     probe_scatter,
     probe_sets,
+    probe_turns,
     special_functions,
 )
 from .bench import FOLDER, Bench, Row
@@ -45,7 +46,7 @@ from .cuda_driver import Card
 
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
-    probe_loaded, probe_panel, probe_bursts, probe_sets, probe_l2,
+    probe_loaded, probe_panel, probe_bursts, probe_sets, probe_l2, probe_turns,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
