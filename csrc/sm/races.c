@@ -123,13 +123,23 @@ static uint32_t unordered(const struct visit *v, enum access_class class, uint32
     return tag;
 }
 
+/* Loads of an asynchronous barrier look whether it is complete, as code for CC 8.x does. */
+static bool is_barrier(const struct visit *v, enum access_class class, uint32_t piece) {
+    const struct check *c = v->check;
+    if (class == BY_STORE || v->op->u->op == OP_ST_SHARED) return false;
+    for (uint32_t i = 0; i < MOST_BARRIERS; i++)
+        if (c->barriers[i] && address_of(v, piece) - (c->barriers[i] - 1) < 8) return true;
+    return false;
+}
+
 /* Report this lane's access if nothing orders one of the class before it. */
 static void find_race(const struct visit *v, enum access_class class, uint32_t piece,
                       uint32_t lane) {
     if (class == BY_ATOMIC && !v->check->atomics) return;
     uint32_t pc = 0;
     const uint32_t tag = unordered(v, class, piece, lane, &pc);
-    if (tag) found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
+    if (!tag || is_barrier(v, class, piece)) return;
+    found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
 }
 
 /* Note that this lane stores what another thread has stored. */
@@ -175,7 +185,9 @@ static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lan
 }
 
 /* Does an atomic read? To exchange without looking at what was there is to store. */
-static bool reads(const struct uop *u) { return u->sub != ATOM_EXCH || u->dst_count; }
+static bool reads(const struct uop *u) {
+    return (u->sub != ATOM_EXCH && u->sub != ATOM_EXCH64) || u->dst_count;
+}
 
 static void examine(const struct visit *v, uint32_t piece, uint32_t lane) {
     switch (v->op->u->op) {

@@ -16,6 +16,8 @@
 #define TAG_EPOCH   12u
 #define EPOCHS      (1u << (32 - TAG_EPOCH))
 
+#define MOST_BARRIERS 64u /* that are remembered as such */
+
 /* Accesses that races tell apart. */
 enum access_class { BY_STORE, BY_LOAD, BY_ATOMIC, ACCESS_CLASSES };
 
@@ -62,6 +64,9 @@ struct check {
         uint32_t late;   /* lanes that have met others of their block before */
         uint16_t pc[32]; /* per lane */
     } exits[MAX_WARPS];
+    uint32_t barriers[MOST_BARRIERS]; /* words that are asynchronous ones: 1 + address; the oldest
+                                       * make way */
+    uint32_t barrier_count;
     struct events events;
     struct findings findings;
 };
