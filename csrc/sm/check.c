@@ -225,13 +225,6 @@ void check_phase(struct sm *sm, const struct block *b) {
     note(sm, b, EVENT_BARRIER, 0);
 }
 
-void check_barrier_at(struct sm *sm, uint32_t address) {
-    struct check *c = sm->check;
-    for (uint32_t i = 0; i < MOST_BARRIERS; i++)
-        if (c->barriers[i] == address + 1) return;
-    c->barriers[c->barrier_count++ % MOST_BARRIERS] = address + 1;
-}
-
 void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
     struct interval *i = interval_of(sm, b);
     i->start = check_epoch(sm->check);

@@ -57,4 +57,8 @@ void check_away(const struct memop *op);
  * in the SM's shared memory, its shape that of struct smem_cost. */
 void check_access(const struct memop *op, const uint8_t shape[2]);
 
+/* An asynchronous copy of those lanes to these addresses of the SM's shared memory issues: it
+ * stores then, as far as others are ordered, since who waits for it comes later. */
+void check_copy(const struct memop *op, const uint32_t to[32], uint32_t lanes);
+
 #endif

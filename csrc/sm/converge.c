@@ -14,7 +14,7 @@ void converge_begin(struct warp *w, uint32_t barriers) {
     memset(w->own->keepers, 0, barriers * sizeof *w->own->keepers);
     memset(w->own->gone, 0, barriers * sizeof *w->own->gone);
     w->own->turns = w->own->served = w->own->reduced = 0;
-    w->own->until = 0;
+    w->own->until = w->own->tries = 0;
     w->parted = false;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }

@@ -25,6 +25,7 @@ struct convergence {
     uint32_t turns;   /* how often the active lanes have gone back */
     uint32_t served;  /* lanes of a generic access that are done */
     uint64_t until;   /* how long it waits for a barrier that it tries; 0: it does not */
+    uint32_t tries;   /* in vain, one after the other */
     uint32_t reduced; /* what its last barrier that reduces has found */
     uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* loads into each register under way (obey.h) */
     uint32_t barriers[CONVERGENCE_BARRIERS][32];   /* whom each lane meets there */

@@ -367,6 +367,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
         passes = cost.passes;
     }
     take_passes(op, passes, op->u->dst_count);
+    if (op->u->op == OP_ATOM_SHARED && atom_is_barrier(op->u->sub)) mbarrier_late(op);
     memop_next(op);
     return true;
 }

@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "sm/block.h"
+#include "sm/check.h"
 #include "sm/global.h"
 #include "sm/lsu.h"
 #include "sm/sass/mbarrier.h"
@@ -57,6 +58,7 @@ bool copy_issue(struct memop *op) {
     op->copy = &copy;
     if (!lsu_serve(op)) return false;
     write_zeros(op, &copy, all & ~op->active);
+    if (op->sm->check) check_copy(op, copy.to, all);
     return true;
 }
 

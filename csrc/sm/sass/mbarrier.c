@@ -11,7 +11,10 @@
 #include "sm/scoreboard.h"
 
 #define MOST         0xfffffu /* that a barrier awaits, threads and bytes */
-#define TRY_CLOCKS   7721u    /* that a try waits, as an H200 does (`times` of the vectors) */
+#define TRY_CLOCKS   7722u    /* that a try waits, as an H200 does (`times` of the vectors) */
+#define MOST_TRIES   1024u    /* in vain, by a warp of a block where all wait: 4 ms of the card */
+#define LOOK_LATE    12u      /* how much later than other values of shared memory a predicate is */
+#define TOLD_LATE    4u       /* there, and what an arrival is told, on the same card */
 #define RETRY_CLOCKS 32u      /* until an arrival looks again whether there is room for it */
 
 /* ---- the words --------------------------------------------------------------------------- */
@@ -25,8 +28,8 @@ struct change {
 
 /* Change the word of a barrier of CC 9.0. False: more have come than it awaits. */
 static bool arrive(uint64_t *word, struct change by, bool *over) {
-    uint32_t phase = (uint32_t)(*word >> 63), missing = (uint32_t)-(*word >> 43) & MOST,
-             all = (uint32_t)-(*word >> 1) & MOST;
+    uint32_t phase = (uint32_t)(*word >> 63), missing = (uint32_t) - (*word >> 43) & MOST,
+             all = (uint32_t) - (*word >> 1) & MOST;
     int32_t bytes = -((int32_t)((uint32_t)(*word >> 21) << 11) / (1 << 11));
     if (by.threads > missing || by.bytes > (int32_t)MOST || by.bytes < -(int32_t)MOST) return false;
     bytes += by.bytes;
@@ -95,13 +98,23 @@ static bool too_many(struct sm *sm, uint32_t warp, uint32_t lane, uint32_t pc, u
     return false;
 }
 
+/* Those of the lanes that have the same address as the first of them. */
+static uint32_t at_one(const uint32_t at[32], uint32_t lanes) {
+    const uint32_t first = at[bits_lowest(lanes)];
+    uint32_t same = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) same |= (at[lane] == first ? 1u : 0) << lane;
+    return same & lanes;
+}
+
 /* All copies before that arrival are there. */
 static void complete(struct sm *sm, uint32_t warp, const struct arrival *a, uint64_t t) {
-    const bool byte = a->kind == ATOM_BARRIER_COPIED_BYTE;
-    const struct change by = {.threads = byte ? 0 : 1, .bytes = byte ? -1 : 0};
-    for (uint32_t left = a->lanes; left; left &= left - 1) {
+    const bool byte = a->kind == ATOM_BARRIER_COPIED_BYTE, old = a->kind == ATOM_BARRIER_COPIED_80;
+    for (uint32_t left = a->lanes, mine; left; left &= ~mine) {
         const uint32_t lane = bits_lowest(left);
-        if (a->kind == ATOM_BARRIER_COPIED_80) come_80(sm, warp, a->at[lane], t);
+        mine = old ? 1u << lane : at_one(a->at, left);
+        const uint32_t count = bits_count(mine);
+        const struct change by = {.threads = byte ? 0 : count, .bytes = byte ? -(int32_t)count : 0};
+        if (old) come_80(sm, warp, a->at[lane], t);
         else if (!come(sm, warp, a->at[lane], by, t) && !too_many(sm, warp, lane, a->pc, t)) return;
     }
 }
@@ -140,13 +153,11 @@ static void queue(struct memop *op) {
 static uint32_t alike(const struct memop *op, const uint32_t *b[2], uint32_t left) {
     const uint32_t first = bits_lowest(left);
     uint32_t lanes = 0;
-    for (uint32_t lane = 0; lane < 32; lane++)
-        lanes |= (op->addr[lane] == op->addr[first] && b[0][lane] == b[0][first] &&
-                          b[1][lane] == b[1][first]
-                      ? 1u
-                      : 0)
-                 << lane;
-    return lanes & left;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t differ = (b[0][lane] ^ b[0][first]) | (b[1][lane] ^ b[1][first]);
+        lanes |= (differ ? 0 : 1u) << lane;
+    }
+    return lanes & at_one(op->addr, left);
 }
 
 static uint64_t word_at(const struct memop *op, uint32_t lane) {
@@ -197,7 +208,21 @@ static void answer(struct memop *op, const uint32_t *parity) {
     if (w->depth && lanes != op->active) converge_tire(w);
     if ((number & 7) == 7) return;
     w->preds[number] = (w->preds[number] & ~op->active) | lanes;
-    w->ready[op->sm->m->program->registers + number] = op->t + op->sm->m->cfg->lat_shared;
+}
+
+static bool looks(const struct uop *u) {
+    return u->sub == ATOM_BARRIER_TEST || u->sub == ATOM_BARRIER_TRY;
+}
+
+void mbarrier_late(struct memop *op) {
+    const struct uop *u = op->u;
+    const uint32_t number = sass_done(u);
+    if (!u->dst_count || u->sub == ATOM_BARRIER_ARRIVE_80) return;
+    const uint64_t at = op->w->ready[u->data[0]] + (looks(u) ? LOOK_LATE : TOLD_LATE);
+    lsu_set_ready(op, at, WAIT_SHARED);
+    if (!looks(u) || (number & 7) == 7) return;
+    op->w->ready[op->sm->m->program->registers + number] = at;
+    op->w->producer[op->sm->m->program->registers + number] = WAIT_SHARED;
 }
 
 uint32_t mbarrier_perform(struct memop *op) {
@@ -208,7 +233,7 @@ uint32_t mbarrier_perform(struct memop *op) {
     uint32_t words = 0;
     for (uint32_t left = op->active; left && op->sm->check; left &= left - 1)
         check_barrier_at(op->sm, op->addr[bits_lowest(left)]);
-    if (sub == ATOM_BARRIER_TEST || sub == ATOM_BARRIER_TRY) {
+    if (looks(op->u)) {
         answer(op, b[0]);
         return 1;
     }
@@ -252,6 +277,26 @@ static bool look_again(struct memop *op, uint64_t at) {
     return true;
 }
 
+/* Does each other warp of the block wait for an asynchronous barrier, at one of the block, or has
+ * exited? Nobody is left who could arrive, unless one of them does so for having tried in vain. */
+static bool all_wait(const struct sm *sm, uint32_t warp) {
+    const struct block *b = &sm->blocks[sm->warps[warp].block];
+    for (uint64_t left = b->warp_slots & ~(1ull << warp); left; left &= left - 1) {
+        const uint32_t other = (uint32_t)__builtin_ctzll(left), state = sm->warps[other].state;
+        const bool waits = state == WARP_BARRIER || state == WARP_NAMED || state == WARP_EXITED;
+        if (!waits && !(sm->trying >> other & 1)) return false;
+    }
+    return true;
+}
+
+/* A try ends in vain. */
+static bool give_up(struct memop *op) {
+    struct warp *w = op->w;
+    if (++w->own->tries < MOST_TRIES || !all_wait(op->sm, op->warp)) return false;
+    sm_fault(op->sm, op->warp, bits_lowest(op->active), op->sm->now, ERROR_DEADLOCK);
+    return true;
+}
+
 /* Lanes wait only where all of their warp do: others are to go on. */
 bool mbarrier_waits(struct memop *op) {
     struct sm *sm = op->sm;
@@ -261,10 +306,13 @@ bool mbarrier_waits(struct memop *op) {
         const bool full = op->active && all->open - all->first == ARRIVALS - 1;
         return full && look_again(op, sm->now + RETRY_CLOCKS);
     }
-    if (op->u->sub != ATOM_BARRIER_TRY || !op->active || op->active != w->live || !fails(op))
+    if (op->u->sub != ATOM_BARRIER_TRY || !op->active || op->active != w->live) return false;
+    if (!fails(op)) {
+        w->own->tries = 0;
         return false;
+    }
     if (!w->own->until) w->own->until = sm->now + TRY_CLOCKS;
-    if (sm->now >= w->own->until) return false;
+    if (sm->now >= w->own->until) return give_up(op);
     sm->trying |= 1ull << op->warp;
     return look_again(op, w->own->until);
 }

@@ -3,7 +3,9 @@
     python -m experiments.hardware.hopper.mbarrier_vectors --cubin mbarrier.cubin --out vectors_mbarrier.npz
 
 `steps` are (operation of mbarrier.cu, its count, lanes, which barrier a lane takes), `words` the four barriers after
-each of them and `told` what each lane got; `starts` is where each program begins.
+each of them, as ordinary loads see them, and `told` what each lane got; `starts` is where each program begins, and
+`refused` says which of them the card stops. Loads see a barrier only when it has been invalidated: until then the
+hardware keeps it elsewhere. `times` are clocks of the kernel of that name.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 ALL = 0xFFFFFFFF
 WORDS = 4
@@ -41,9 +45,9 @@ def planned() -> list[list[Step]]:
             program.append((ARRIVE, 1, mask, 0))
         found.append([*program, (TEST, 2, ALL, 0), (TEST, 1, ALL, 0)])
     for count in (64, 65, 200):
-        found.append([(INIT, count, 1, 0), (DROP, 1, 1, 0), (DROP, 1, 0xFF, 0), (ARRIVE, 1, 0x3FFFFFFF, 0), (ARRIVE, 1, 0x1FFFFFF, 0),
-                      (ARRIVE, 1, 0x3FFFFFFF, 0), (DROP_PART, 2, 0xF, 0), (ARRIVE_PART, 2, 0x10, 0), (ARRIVE_PART, 1, 0xFF, 0),
-                      (INVALIDATE, 0, 1, 0)])  # fmt: skip
+        found.append([(INIT, count, 1, 0), (DROP, 1, 1, 0), (DROP, 1, 0xFF, 0), (ARRIVE, 1, 0x3FFFFFFF, 0),
+                      (ARRIVE, 1, 0x1FFFFFF, 0), (ARRIVE, 1, 0x3FFFFFFF, 0), (DROP_PART, 2, 0xF, 0),
+                      (ARRIVE_PART, 2, 0x10, 0), (ARRIVE_PART, 1, 0xFF, 0), (INVALIDATE, 0, 1, 0)])  # fmt: skip
     found.append([(INIT, 40, 0xF, 3), (ARRIVE, 1, ALL, 3), (ARRIVE_PART, 1, ALL, 3), (ARRIVE_MANY, 2, 0xFFF0, 3),
                   (ARRIVE_PART, -1, 0x333, 3), (ARRIVE_MANY, -1, 0x77, 1), (DROP_MANY, 2, 0xF, 3), (TEST, 2, ALL, 3),
                   (ARRIVE, 1, ALL, 1), (DROP, 1, 0xFF, 3), (TEST, 1, ALL, 3)])  # fmt: skip
@@ -77,7 +81,9 @@ def drawn(seed: int) -> list[Step]:
             left = expected
 
     for _ in range(40):
-        op = rng.choice((ARRIVE, ARRIVE, ARRIVE_MANY, ARRIVE_PART, DROP, DROP_PART, EXPECT, COMPLETE, ARRIVE_EXPECT, TEST, TRY))
+        op = rng.choice(
+            (ARRIVE, ARRIVE, ARRIVE_MANY, ARRIVE_PART, DROP, DROP_PART, EXPECT, COMPLETE, ARRIVE_EXPECT, TEST, TRY)
+        )
         take, many = rng.randint(1, 32), 1
         if op in (TEST, TRY):
             steps.append((op, rng.randint(1, 2), ALL, 0))
@@ -116,7 +122,8 @@ WRONG: list[list[Step]] = [
 """Uses that the documentation leaves undefined."""
 
 
-def run_program(module, card, program: list[Step]) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
+def run_program(module: Any, card: Any, program: list[Step]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The words after each step, and what lanes are told."""
     todo, count = card.alloc(16 * len(program)), len(program)
     source, words, told = card.alloc(128), card.alloc(8 * WORDS * count), card.alloc(8 * 32 * count)
     card.put(todo, np.array(program, np.int64).astype(np.uint32))
@@ -124,6 +131,11 @@ def run_program(module, card, program: list[Step]) -> tuple[np.ndarray, np.ndarr
     module["steps"](1, 32, todo, np.int32(count), source, words, told)
     card.sync()
     return card.get(words, WORDS * count, np.uint64), card.get(told, 32 * count, np.uint64)
+
+
+def all_programs() -> list[list[Step]]:
+    """All of them, in the order of the file."""
+    return [*planned(), *(drawn(seed) for seed in range(40)), *WRONG]
 
 
 def measure(cubin: Path, out: Path, first: int) -> int:
@@ -150,11 +162,8 @@ def measure(cubin: Path, out: Path, first: int) -> int:
     return len(programs)
 
 
-def all_programs() -> list[list[Step]]:
-    return [*planned(), *(drawn(seed) for seed in range(40)), *WRONG]
-
-
 def main() -> None:
+    """Measure part by part, since a kernel that the card stops leaves its process without a card."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--cubin", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -163,7 +172,8 @@ def main() -> None:
     if options.first is not None:
         measure(options.cubin, options.out, options.first)
         return
-    programs, parts, at = all_programs(), {}, 0
+    programs, at = all_programs(), 0
+    parts: dict[int, dict[str, NDArray[Any]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         while at < len(programs):
             command = [sys.executable, "-m", "experiments.hardware.hopper.mbarrier_vectors", "--first", str(at)]
@@ -176,7 +186,7 @@ def main() -> None:
     arrays = {
         "steps": np.concatenate(steps),
         "starts": np.cumsum([0] + [len(program) for program in programs], dtype=np.int32),
-        "refused": np.array([number not in parts or not len(parts[number]["words"]) for number in range(len(programs))]),
+        "refused": np.array([not len(parts.get(number, {}).get("words", ())) for number in range(len(programs))]),
         "words": np.zeros((sum(map(len, programs)), WORDS), np.uint64),
         "told": np.zeros((sum(map(len, programs)), 32), np.uint64),
         "times": parts[0]["times"],
