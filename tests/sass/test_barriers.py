@@ -126,7 +126,7 @@ def test_waiting_orders_and_arriving_does_not(arch: str) -> None:
     np.testing.assert_array_equal(y, np.arange(64)[::-1])
     assert not result.findings
     _, result = handed_over(arch, waited=65, waits=False, check="races")
-    assert {found.kind for found in result.findings or ()} == {"race"}
+    assert "race" in {found.kind for found in result.findings or ()}
 
 
 def test_clusters_of_several_blocks_are_refused() -> None:
