@@ -126,6 +126,7 @@ struct program {
     bool prints;
     bool points;              /* has accesses that name no array */
     bool copies;              /* has asynchronous copies to shared memory */
+    bool arrives;             /* has arrivals at barriers that wait for those */
     bool sass;                /* is compiled code: its lanes converge at barriers */
     uint32_t kind_count;      /* kinds of units that it takes, */
     uint8_t kind[UNIT_KINDS]; /* and enum unit of each */

@@ -186,6 +186,9 @@ static enum error atomic(struct decoder *dec, const struct insn *in, struct uop 
     enum error e;
     if (in->sub >= ATOM_COUNT || in->width != atom_width(in->sub))
         return reject(dec, "atomic operation %u of width %u", in->sub, in->width);
+    if (atom_is_barrier(in->sub) && (u->op != OP_ATOM_SHARED || !(in->flags & INSN_WIDE)))
+        return reject(dec, "a barrier that is none of compiled code, in shared memory");
+    dec->p->arrives |= atom_awaits_copies(in->sub);
     if (in->width == 8) return wide_atomic(dec, in, u);
     if (in->width == 16) return quad_atomic(dec, in, u);
     u->d = ROW_NONE;

@@ -113,6 +113,16 @@ static inline uint32_t atom_width(uint32_t op) {
     return op >= ATOM_EXCH128 ? 16 : op >= ATOM_ADD64 ? 8 : 4;
 }
 
+/* Is it an operation on an asynchronous barrier? Only compiled code has some, in shared memory. */
+static inline bool atom_is_barrier(uint32_t op) {
+    return op >= ATOM_BARRIER_ARRIVE && op <= ATOM_BARRIER_COPIED_80;
+}
+
+/* Does it wait for the asynchronous copies of its warp? */
+static inline bool atom_awaits_copies(uint32_t op) {
+    return op >= ATOM_BARRIER_COPIED && op <= ATOM_BARRIER_COPIED_80;
+}
+
 /* A value that is the same for every thread of the launch. */
 struct uniform {
 #define FIELD_uniform(type, name, doc) type name;

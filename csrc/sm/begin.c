@@ -7,6 +7,7 @@
 #include "sm/obey.h"
 #include "sm/sass/barrier.h"
 #include "sm/sass/copy.h"
+#include "sm/sass/mbarrier.h"
 #include "sm/scoreboard.h"
 #include "sm/trace.h"
 
@@ -24,6 +25,8 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     if (p->sass) converge_begin(w, p->barriers);
     if (p->control) obey_start(sm, slot);
     if (p->copies) memset(&sm->copies[slot], 0, sizeof *sm->copies);
+    if (p->arrives) memset(&sm->arrivals[slot], 0, sizeof *sm->arrivals);
+    sm->trying &= ~(1ull << slot);
     uint32_t *special = w->rows + p->registers * 32u, index[3];
     dims_index(dims, b->id, index);
     uint32_t x = first_thread % dims->block[0], y = first_thread / dims->block[0] % dims->block[1],

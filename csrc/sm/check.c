@@ -218,6 +218,13 @@ static void report_exit(struct sm *sm, const struct block *b, uint64_t t, bool d
     }
 }
 
+/* Who is told of the end has all that was done before it behind him; so have others, of whom it is
+ * not known that they are not. */
+void check_phase(struct sm *sm, const struct block *b) {
+    interval_of(sm, b)->start = check_epoch(sm->check);
+    note(sm, b, EVENT_BARRIER, 0);
+}
+
 void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
     struct interval *i = interval_of(sm, b);
     i->start = check_epoch(sm->check);

@@ -39,6 +39,10 @@ void check_grant(struct sm *sm, const struct block *b);
 void check_arrival(struct sm *sm, uint32_t warp, uint64_t t);
 /* All live warps of a block have arrived: the barrier orders what follows behind what was. */
 void check_interval(struct sm *sm, const struct block *b, uint64_t t);
+/* A phase of an asynchronous barrier is over: the same, as far as the checks can tell. */
+void check_phase(struct sm *sm, const struct block *b);
+/* There is an asynchronous barrier at that address of the SM's shared memory. */
+void check_barrier_at(struct sm *sm, uint32_t address);
 /* Lanes of a warp are about to exit. */
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
 /* Lanes of a warp have synchronised among themselves. */
@@ -52,5 +56,9 @@ void check_away(const struct memop *op);
 /* A shared-memory instruction with active lanes is about to load or store. Its addresses are those
  * in the SM's shared memory, its shape that of struct smem_cost. */
 void check_access(const struct memop *op, const uint8_t shape[2]);
+
+/* An asynchronous copy of those lanes to these addresses of the SM's shared memory issues: it
+ * stores then, as far as others are ordered, since who waits for it comes later. */
+void check_copy(const struct memop *op, const uint32_t to[32], uint32_t lanes);
 
 #endif

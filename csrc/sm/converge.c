@@ -14,6 +14,7 @@ void converge_begin(struct warp *w, uint32_t barriers) {
     memset(w->own->keepers, 0, barriers * sizeof *w->own->keepers);
     memset(w->own->gone, 0, barriers * sizeof *w->own->gone);
     w->own->turns = w->own->served = w->own->reduced = 0;
+    w->own->until = w->own->tries = 0;
     w->parted = false;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }
@@ -288,6 +289,8 @@ void converge_yield(struct warp *w) {
     put(w, w->pc + 1, w->mask, GROUP_YIELDED, 0);
     settle(w);
 }
+
+void converge_tire(struct warp *w) { w->own->turns = PATIENCE; }
 
 bool converge_exit(struct warp *w, uint32_t lanes) {
     w->live &= ~lanes;

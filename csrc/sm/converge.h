@@ -24,6 +24,8 @@ enum group_state {
 struct convergence {
     uint32_t turns;   /* how often the active lanes have gone back */
     uint32_t served;  /* lanes of a generic access that are done */
+    uint64_t until;   /* how long it waits for a barrier that it tries; 0: it does not */
+    uint32_t tries;   /* in vain, one after the other */
     uint32_t reduced; /* what its last barrier that reduces has found */
     uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* loads into each register under way (obey.h) */
     uint32_t barriers[CONVERGENCE_BARRIERS][32];   /* whom each lane meets there */
@@ -66,6 +68,8 @@ void converge_collect(struct warp *w, const uint32_t lanes[32]);
 void converge_disperse(struct warp *w, const struct uop *code);
 /* Let the other groups have their turn first. */
 void converge_yield(struct warp *w);
+/* The active lanes wait for what others do: at their next branch back those have their turn. */
+void converge_tire(struct warp *w);
 /* The lanes, some of the active ones, are no more; false if that was the last. */
 bool converge_exit(struct warp *w, uint32_t lanes);
 /* The active lanes wait at a barrier of the block. */

@@ -13,6 +13,7 @@
 #include "sm/pipe.h"
 #include "sm/record.h"
 #include "sm/room.h"
+#include "sm/sass/mbarrier.h"
 #include "sm/sass/memory.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
@@ -210,6 +211,7 @@ static uint32_t shared_wide_atomic(struct memop *op, uint8_t *shared) {
     const struct uop *u = op->u;
     const uint32_t *b[2], *c[2];
     uint32_t most = 0;
+    if (atom_is_barrier(u->sub)) return mbarrier_perform(op);
     for (uint32_t i = 0; i < 2; i++) {
         b[i] = operand_row(&lanes, u->data[2 + i]);
         c[i] = operand_row(&lanes, u->swap[i]);
@@ -365,6 +367,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
         passes = cost.passes;
     }
     take_passes(op, passes, op->u->dst_count);
+    if (op->u->op == OP_ATOM_SHARED && atom_is_barrier(op->u->sub)) mbarrier_late(op);
     memop_next(op);
     return true;
 }

@@ -129,7 +129,8 @@ static void find_race(const struct visit *v, enum access_class class, uint32_t p
     if (class == BY_ATOMIC && !v->check->atomics) return;
     uint32_t pc = 0;
     const uint32_t tag = unordered(v, class, piece, lane, &pc);
-    if (tag) found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
+    if (!tag || (class != BY_STORE && polls_barrier(v->op, address_of(v, piece), pc))) return;
+    found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
 }
 
 /* Note that this lane stores what another thread has stored. */
@@ -175,7 +176,9 @@ static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lan
 }
 
 /* Does an atomic read? To exchange without looking at what was there is to store. */
-static bool reads(const struct uop *u) { return u->sub != ATOM_EXCH || u->dst_count; }
+static bool reads(const struct uop *u) {
+    return (u->sub != ATOM_EXCH && u->sub != ATOM_EXCH64) || u->dst_count;
+}
 
 static void examine(const struct visit *v, uint32_t piece, uint32_t lane) {
     switch (v->op->u->op) {
@@ -189,6 +192,11 @@ static void examine(const struct visit *v, uint32_t piece, uint32_t lane) {
         find_race(v, BY_LOAD, piece, lane);
         find_race(v, BY_ATOMIC, piece, lane);
         break;
+    case OP_LD_GLOBAL: /* of a copy, which stores */
+        find_race(v, BY_STORE, piece, lane);
+        find_race(v, BY_LOAD, piece, lane);
+        find_race(v, BY_ATOMIC, piece, lane);
+        break;
     default:
         if (reads(v->op->u)) find_uninitialised(v, piece, lane);
         find_race(v, BY_STORE, piece, lane);
@@ -199,7 +207,8 @@ static void examine(const struct visit *v, uint32_t piece, uint32_t lane) {
 
 static void record_piece(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t op = v->op->u->op;
-    note(v, op == OP_LD_SHARED ? BY_LOAD : op == OP_ST_SHARED ? BY_STORE : BY_ATOMIC, piece, lane);
+    const bool stores = op == OP_ST_SHARED || op == OP_LD_GLOBAL;
+    note(v, op == OP_LD_SHARED ? BY_LOAD : stores ? BY_STORE : BY_ATOMIC, piece, lane);
 }
 
 typedef void visit_fn(const struct visit *v, uint32_t piece, uint32_t lane);
@@ -403,25 +412,37 @@ void check_away(const struct memop *op) {
     }
 }
 
-void check_access(const struct memop *op, const uint8_t shape[2]) {
+static struct visit visit_of(const struct memop *op) {
     struct check *c = op->sm->check;
-    assert(op->active && op->u->width >> c->shift);
     const struct block *b = &op->sm->blocks[op->w->block];
     const struct interval *i = &c->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
-    if (dynamic && !i->holds) check_away(op);
-    struct visit v = {
-        .check = c,
-        .op = op,
-        .b = b,
-        .start = i->start,
-        .fresh = i->fresh[dynamic],
-        .known = c->known[op->warp],
-        .tag = c->epoch << TAG_EPOCH | op->warp << 5,
-        .base = dynamic ? b->dynamic_base : b->static_base,
-        .pieces = op->u->width >> c->shift,
-        .skew = (dynamic ? b->dynamic_base : b->static_base) & ((1u << c->shift) - 1),
-    };
+    const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
+    return (struct visit){.check = c,
+                          .op = op,
+                          .b = b,
+                          .start = i->start,
+                          .fresh = i->fresh[dynamic],
+                          .known = c->known[op->warp],
+                          .tag = c->epoch << TAG_EPOCH | op->warp << 5,
+                          .base = base,
+                          .pieces = op->u->width >> c->shift,
+                          .skew = base & ((1u << c->shift) - 1)};
+}
+
+void check_access(const struct memop *op, const uint8_t shape[2]) {
+    struct check *c = op->sm->check;
+    assert(op->active && op->u->width >> c->shift);
+    if (op->u->flags & INSN_DYNAMIC && !c->blocks[op->w->block].holds) check_away(op);
+    struct visit v = visit_of(op);
     if (op->u->op == OP_ST_SHARED) lsu_data_rows(op, v.data);
     if (c->atomics || !quiet(&v, shape)) visit_lanes(&v);
+}
+
+void check_copy(const struct memop *op, const uint32_t to[32], uint32_t lanes) {
+    struct memop store = *op;
+    store.active = lanes;
+    memcpy(store.addr, to, sizeof store.addr);
+    const struct visit v = visit_of(&store);
+    visit_lanes(&v);
 }

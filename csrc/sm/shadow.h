@@ -16,6 +16,8 @@
 #define TAG_EPOCH   12u
 #define EPOCHS      (1u << (32 - TAG_EPOCH))
 
+#define MOST_BARRIERS 64u /* that are remembered as such */
+
 /* Accesses that races tell apart. */
 enum access_class { BY_STORE, BY_LOAD, BY_ATOMIC, ACCESS_CLASSES };
 
@@ -62,6 +64,9 @@ struct check {
         uint32_t late;   /* lanes that have met others of their block before */
         uint16_t pc[32]; /* per lane */
     } exits[MAX_WARPS];
+    uint32_t barriers[MOST_BARRIERS]; /* words that are asynchronous ones: 1 + address; the oldest
+                                       * make way */
+    uint32_t barrier_count;
     struct events events;
     struct findings findings;
 };
@@ -71,6 +76,9 @@ static inline uint32_t first_thread(const struct block *b, uint32_t warp) {
     return 32 * bits_count64(b->warp_slots & ((1ull << warp) - 1));
 }
 
+/* Does an access poll an asynchronous barrier at that address of the SM's shared memory, or change
+ * one that an earlier access polled? pc: of the earlier one. */
+bool polls_barrier(const struct memop *op, uint32_t address, uint32_t pc);
 /* Begin an epoch; returns the smallest tag of accesses from now on. */
 uint32_t check_epoch(struct check *c);
 /* Count a finding in a block at cycle t. */

@@ -17,6 +17,7 @@
 #include "sm/room.h"
 #include "sm/sass/barrier.h"
 #include "sm/sass/copy.h"
+#include "sm/sass/mbarrier.h"
 #include "sm/sass/routine.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
@@ -70,6 +71,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         sm->before_last = part(arena, &used, counters * (p->counted - 1), sizeof *sm->before_last);
     }
     if (p->copies) sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
+    if (p->arrives) sm->arrivals = part(arena, &used, cfg->max_warps_sm, sizeof *sm->arrivals);
     if (cfg->icache2_bytes) sm->asks = part(arena, &used, 2 * MAX_MISSES, sizeof *sm->asks);
     sm->claims = part(arena, &used, cfg->max_warps_sm, sizeof *sm->claims);
     if (cfg->l1_bytes) sm->claimed = part(arena, &used, 1u << CLAIM_BITS, sizeof *sm->claimed);

@@ -41,6 +41,7 @@ struct tag;
 struct barrier;
 struct heap;
 struct copies;
+struct arrivals;
 struct counter;
 struct dependences;
 struct copy;
@@ -172,6 +173,8 @@ struct sm {
     struct copies *copies;           /* of code with asynchronous copies, per warp, */
     struct copy *copying;            /* and where each of the accesses goes */
     struct heap *heap;               /* of code that calls routines outside of it */
+    struct arrivals *arrivals;       /* of code where some wait for copies, per warp */
+    uint64_t trying;                 /* warps that wait for an asynchronous barrier (mbarrier.h) */
     struct barrier *named;           /* of compiled code: per block slot its BARRIERS */
     struct tag *tags;                /* per line of shared memory, if there is a preload table */
     /* cold: blocks */

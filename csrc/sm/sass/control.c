@@ -183,14 +183,16 @@ static bool awaits_stores(struct sm *sm, uint32_t warp, const struct uop *u) {
     return true;
 }
 
-/* Which lanes of the active ones a branch takes: each for itself, or all of them if one does. Or
+/* Which lanes of the active ones a branch takes: each for itself. Or the whole group if one of them
+ * does, also lanes that a guard leaves out: loops go round so that find a uniform register for each
+ * lane in turn, and what they write of these is for all. Or
  * the whole group if the active ones are not, or are, those that a mask names: where lanes have
  * masks of their own, compilers let only those that have the first one's be active. */
 static uint32_t taken(const struct uop *u, const struct warp *w, const struct lanes *lanes,
                       uint32_t active) {
     const uint32_t named = operand_row(lanes, u->a)[0] & w->live;
     switch (u->q) {
-    case BRANCH_ANY: return active & operand_predicate(u, w) ? active : 0;
+    case BRANCH_ANY: return active & operand_predicate(u, w) ? w->mask : 0;
     case BRANCH_DIV: return named != active ? w->mask : 0;
     case BRANCH_CONV: return named == active ? w->mask : 0;
     default: return active & operand_predicate(u, w);

@@ -5,8 +5,10 @@
 
 #include "base/bits.h"
 #include "sm/block.h"
+#include "sm/check.h"
 #include "sm/global.h"
 #include "sm/lsu.h"
+#include "sm/sass/mbarrier.h"
 #include "sm/sass/memory.h"
 #include "sm/sass/sass.h"
 
@@ -56,6 +58,7 @@ bool copy_issue(struct memop *op) {
     op->copy = &copy;
     if (!lsu_serve(op)) return false;
     write_zeros(op, &copy, all & ~op->active);
+    if (op->sm->check) check_copy(op, copy.to, all);
     return true;
 }
 
@@ -65,6 +68,7 @@ void copy_begin(struct memop *op, struct access *a) {
     *copy = *op->copy;
     copy->group = (uint16_t)(c->open % COPY_GROUPS);
     c->pending[copy->group]++;
+    copy->arrival = op->sm->arrivals ? mbarrier_awaits(op->sm, op->warp) : 0;
     a->sink = SINK_SHARED;
     a->rows = a->data[0]; /* loaded words wait here until all have come */
     for (uint32_t i = 0; i < memop_words(a->width); i++) a->dst[i] = (uint16_t)i;
@@ -90,6 +94,7 @@ void copy_answered(struct sm *sm, struct access *a, uint64_t t) {
         }
         c->pending[copy->group]--;
         advance(c);
+        if (sm->arrivals) mbarrier_copied(sm, a->warp, copy->arrival, t);
         a->dst[0] = OPERAND_NONE; /* no register waits */
     }
     const bool waits = c->goal && c->first >= c->goal;

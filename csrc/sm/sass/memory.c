@@ -6,6 +6,7 @@
 #include "sm/lsu.h"
 #include "sm/sass/copy.h"
 #include "sm/sass/matrix.h"
+#include "sm/sass/mbarrier.h"
 #include "sm/sass/sass.h"
 
 static bool is_global(uint32_t op) {
@@ -193,6 +194,8 @@ bool sass_access(struct memop *op) {
     place_near(op);
     const bool plain = op->u->op == OP_LD_SHARED || op->u->op == OP_ST_SHARED;
     if (op->u->sub && plain) return matrix_issue(op);
+    const bool barrier = op->u->op == OP_ATOM_SHARED && atom_is_barrier(op->u->sub);
+    if (barrier && mbarrier_waits(op)) return false;
     const bool shared = plain || op->u->op == OP_ATOM_SHARED;
     return shared && op->sm->m->program->meta.dynamic_bytes ? serve_parts(op) : serve(op);
 }

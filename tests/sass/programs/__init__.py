@@ -73,6 +73,7 @@ def program(
 from tests.sass.programs import (  # noqa: E402
     algebra,  # noqa: F401
     applications,  # noqa: F401
+    barriers,  # noqa: F401
     blocks,  # noqa: F401
     codes,  # noqa: F401
     elementwise,  # noqa: F401

@@ -238,6 +238,31 @@ def _special(rows: Rows, i: Instruction) -> None:
         raise Refused(f"{name} is not simulated")
 
 
+def _move_rpc(rows: Rows, i: Instruction) -> None:
+    """RPCMOV: two words beside the registers, which take what is told of an asynchronous barrier."""
+    known = {"Rpc.LO": rows.rpc, "Rpc.HI": rows.rpc + 1}
+    to, of = i.operands
+    if i.modifiers != ("32",) or (to.text in known) == (of.text in known):
+        raise Refused("it is not simulated in this form")
+    if to.text in known:
+        rows.operation(i, "MOV", d=known[to.text], a=rows.source(of))
+    else:
+        rows.operation(i, "MOV", d=rows.register(to), a=known[of.text])
+
+
+def _cluster_arrival(rows: Rows, i: Instruction) -> None:
+    """UCGABAR_ARV: a cluster of one block meets where it waits."""
+    if rows.layout.cluster > 1:
+        raise Refused(f"clusters of {rows.layout.cluster} blocks are not simulated")
+    _nothing(rows, i)
+
+
+def _cluster_barrier(rows: Rows, i: Instruction) -> None:
+    if rows.layout.cluster > 1:
+        raise Refused(f"clusters of {rows.layout.cluster} blocks are not simulated")
+    rows.operation(i, "BAR", q=0, a=OPERAND_NONE)
+
+
 CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "BRA": _branch,
     "EXIT": _plain("EXIT"),
@@ -265,6 +290,9 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "LEPC": _next_address,
     "BMOV": _move_barrier,
     "BPT": _trap,
+    "RPCMOV": _move_rpc,
+    "UCGABAR_ARV": _cluster_arrival,
+    "UCGABAR_WAIT": _cluster_barrier,
     "S2R": _special,
     "S2UR": _special,
     "CS2R": _special,

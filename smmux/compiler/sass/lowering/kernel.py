@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,11 +16,12 @@ from smmux.compiler.instruction import RZ, Instruction
 from smmux.compiler.program import INSN, UNIFORM
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.lowering.atomics import ATOMICS, lower_atomic
+from smmux.compiler.sass.lowering.barriers import BARRIERS, lower_barrier
 from smmux.compiler.sass.lowering.control import CONTROL, lower_control
 from smmux.compiler.sass.lowering.link import Linked, link
 from smmux.compiler.sass.lowering.memory import ACCESSES, lower_access
 from smmux.compiler.sass.lowering.opcode_forms import find_form, lower_form
-from smmux.compiler.sass.lowering.rows import SPARE, Layout, Refused, Rows
+from smmux.compiler.sass.lowering.rows import RPC, SPARE, Layout, Refused, Rows
 from smmux.errors import CompileError
 
 HEAP_BYTES = 8
@@ -83,8 +85,10 @@ def _lower(rows: Rows, instruction: Instruction) -> None:
 def _lower_known(rows: Rows, instruction: Instruction) -> None:
     if instruction.opcode in ACCESSES:
         lower_access(rows, instruction)
-    elif instruction.opcode in ATOMICS:
+    elif instruction.opcode in ATOMICS and "ARRIVE" not in instruction.modifiers:
         lower_atomic(rows, instruction)
+    elif instruction.opcode in BARRIERS:
+        lower_barrier(rows, instruction)
     elif instruction.opcode in CONTROL:
         lower_control(rows, instruction)
     elif form := find_form(instruction):
@@ -115,8 +119,9 @@ def _layout(cubin: Cubin, image: KernelImage, instructions: tuple[Instruction, .
     for bank, size in sizes.items():
         banks[bank] = at
         at += -(-size // 256) * 256
-    most = min(max(uniforms, default=0) + SPARE, _core.CONSTANTS["MAX_UNIFORM_REGS"])
-    return Layout(registers, most, banks, zero), at + HEAP_BYTES
+    more = RPC if any(i.opcode == "RPCMOV" for i in instructions) else 0
+    most = min(max(uniforms, default=0) + more + SPARE, _core.CONSTANTS["MAX_UNIFORM_REGS"])
+    return Layout(registers, most, banks, zero, math.prod(image.cluster or (1,))), at + HEAP_BYTES
 
 
 def _refusal(

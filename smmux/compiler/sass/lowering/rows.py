@@ -10,7 +10,7 @@ from smmux import _core
 from smmux.compiler.instruction import PT, RZ, Instruction, Operand
 from smmux.compiler.program import INSN, OPERAND_NONE, OPERAND_UNIFORM
 
-__all__ = ["ABSENT", "SPARE", "Layout", "Refused", "Rows", "bits_of"]
+__all__ = ["ABSENT", "RPC", "SPARE", "Layout", "Refused", "Rows", "bits_of"]
 
 NOT: int = _core.SASS_FIELDS["NOT"]
 UNIFORM_BIT: int = 1 << _core.SASS_FIELDS["UNIFORM"]
@@ -21,6 +21,8 @@ NO_COUNTER = 7
 """Stands for one of the six dependence counters."""
 SPARE = 4
 """Uniform registers behind those of the code, into which loads go that drop what they read."""
+RPC = 2
+"""In front of them, where the code has RPCMOV."""
 ABSENT = Operand("R", "RZ", number=RZ)
 """What stands for an operand that a form does without."""
 UNIFORM_KINDS: Mapping[str, int] = _core.UNIFORMS
@@ -33,12 +35,13 @@ class Refused(Exception):
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where a kernel's numbers lie. registers: per thread, below the uniform ones. uniforms: of these, how many.
-    banks: where constant banks begin in the constant segment, by number."""
+    banks: where constant banks begin in the constant segment, by number. cluster: blocks of one."""
 
     registers: int
     uniforms: int
     banks: Mapping[int, int]
     zero_uniform: int = 63
+    cluster: int = 1
 
 
 @dataclass(slots=True)
@@ -82,6 +85,11 @@ class Rows:
     def dropped(self) -> int:
         """The first of the registers that take what is answered and that nobody reads."""
         return self.layout.registers + self.layout.uniforms - SPARE
+
+    @property
+    def rpc(self) -> int:
+        """The first of two registers in front of them, for those that RPCMOV names."""
+        return self.dropped - RPC
 
     def source(self, operand: Operand, words: int = 1, bits: int | None = None) -> int:
         """The operand of a value of so many words. bits: of an immediate, where its text does not give them."""
