@@ -1,11 +1,15 @@
-"""Walking over syntax trees and copying them."""
+"""Walking over syntax trees and copying them; and how often garbage is looked for meanwhile."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import gc
 from pathlib import Path
 
+import pytest
+
+from smmux.base.garbage import rarely_collected
 from smmux.base.trees import copied, walk
 
 
@@ -41,3 +45,25 @@ def test_copied_trees_are_those_of_deepcopy() -> None:
     assert not any(id(node) in nodes for node in ast.walk(made))
     other = ast.Pass()
     assert copied(tree, {id(tree.body[0]): other}).body == [other, other]
+
+
+def test_garbage_is_looked_for_rarely_only_meanwhile() -> None:
+    """Nested calls count as one; a threshold that somebody sets stays, as does that nothing is looked for."""
+    threshold = gc.get_threshold()
+    look = rarely_collected(gc.get_threshold)
+    twice = rarely_collected(lambda: (look(), gc.get_threshold()))
+    try:
+        gc.set_threshold(700, 10, 10)
+        assert twice() == ((100_000, 10, 10), (100_000, 10, 10))
+        assert gc.get_threshold() == (700, 10, 10)
+        rarely_collected(lambda: gc.set_threshold(500, 5, 5))()
+        assert gc.get_threshold() == (500, 5, 5)
+        gc.set_threshold(0, 10, 10)
+        assert look()[0] == 0
+        assert gc.get_threshold()[0] == 0
+        gc.set_threshold(700, 10, 10)
+        with pytest.raises(ZeroDivisionError):
+            rarely_collected(lambda: 1 // 0)()
+        assert gc.get_threshold() == (700, 10, 10)
+    finally:
+        gc.set_threshold(*threshold)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from smmux.base.deep import deep
+from smmux.base.garbage import rarely_collected
 from smmux.base.trees import copied, walk
 from smmux.errors import CompileError
 from smmux.kernels.kernel import Kernel
@@ -44,7 +45,7 @@ def or_renamed(function: Pass) -> Pass:
                     return function(other, *arguments, **options)
             raise
 
-    return cast("Pass", deep(either))
+    return cast("Pass", rarely_collected(deep(either)))
 
 
 def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
