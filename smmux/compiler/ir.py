@@ -199,7 +199,8 @@ class Instr:
 
     def copy(self, blocks: Mapping[Block | None, Block | None]) -> Instr:
         """The same instruction in a copy of its function, whose blocks stand for those of the function."""
-        target, other = blocks.get(self.target), blocks.get(self.other)
+        target = self.target and blocks.get(self.target)  # few instructions end a block
+        other = self.other and blocks.get(self.other)
         return Instr(
             self.op, self.dsts, self.srcs, self.loc, self.guard, self.guard_not, self.mem, target, other, self.attrs
         )

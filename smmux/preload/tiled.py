@@ -31,14 +31,13 @@ def blur_tiled(a, out):
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from smmux import cuda
 from smmux.base.parsing import expression, module, statement
 from smmux.base.tracebacks import brief
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.errors import CompileError, ConfigError
 from smmux.kernels.kernel import Kernel
 from smmux.preload.boxes import Box, Use
@@ -215,7 +214,7 @@ class _Writer:
         inner.body = loop.body
         loop.target = at(ast.Name(first, ast.Store()), loop)
         start = at(ast.Constant(strip.counter.start), loop)
-        loop.iter.args = [start, copy.deepcopy(strip.stop), at(ast.Constant(strip.length), loop)]
+        loop.iter.args = [start, copied(strip.stop), at(ast.Constant(strip.length), loop)]
         loop.body = [*loads, inner, *after]
         return loading.before
 

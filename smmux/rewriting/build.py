@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from smmux.base.parsing import expression
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
@@ -38,12 +38,12 @@ def has_docstring(function: ast.FunctionDef) -> bool:
 
 def call(function: str, *arguments: ast.expr) -> ast.Call:
     """function(arguments)."""
-    return ast.Call(expression(function), [copy.deepcopy(a) for a in arguments], [])
+    return ast.Call(expression(function), [copied(a) for a in arguments], [])
 
 
 def element(array: str, *index: ast.expr, store: bool = False) -> ast.Subscript:
     """array[index]."""
-    items = [copy.deepcopy(i) for i in index]
+    items = [copied(i) for i in index]
     inside = items[0] if len(items) == 1 else ast.Tuple(items, ast.Load())
     return ast.Subscript(ast.Name(array, ast.Load()), inside, ast.Store() if store else ast.Load())
 
@@ -52,7 +52,7 @@ def shell(node: Compound) -> Compound:
     """Make an empty branch or loop with a copied head: a node that stands twice in a tree would be changed twice."""
     made = copy.copy(node)
     made.body, made.orelse = [], []
-    return copy.deepcopy(made)
+    return copied(made)
 
 
 def at(node: Node, place: ast.AST) -> Node:
@@ -105,7 +105,7 @@ class _Renamed(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id not in self.names:
             return node
-        new = copy.deepcopy(self.names[node.id])
+        new = copied(self.names[node.id])
         if isinstance(new, ast.Name):
             new.ctx = node.ctx
         return ast.copy_location(new, node)

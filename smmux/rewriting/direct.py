@@ -8,7 +8,6 @@ becomes a copy that captures them.
 from __future__ import annotations
 
 import ast
-import copy
 from collections import ChainMap, Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.kernels.kernel import Kernel
 from smmux.language.kernel_only import Dim3
@@ -65,7 +64,7 @@ class _Copies:
         return self.made[key]
 
     def _copy(self, source: FunctionSource, given: Mapping[str, Any]) -> FunctionSource:
-        tree = copy.deepcopy(source.node)
+        tree = copied(source.node)
         _without_parameters(tree, given)
         defaults = {name: value for name, value in source.defaults.items() if name not in given}
         captured: ChainMap[str, Any] = ChainMap({}, dict(given), source.captured)  # type: ignore[arg-type]
@@ -117,7 +116,7 @@ class _Unaliased(ast.NodeTransformer):
         self.aliases = aliases
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return at(copy.deepcopy(self.aliases[node.id].value), node) if node.id in self.aliases else node
+        return at(copied(self.aliases[node.id].value), node) if node.id in self.aliases else node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for body in lists(node) if isinstance(node, ast.stmt) else ():

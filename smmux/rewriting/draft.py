@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 from collections import ChainMap
 from collections.abc import Callable, Hashable
@@ -11,6 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from smmux.base.parsing import statement
+from smmux.base.trees import copied
 from smmux.compiler.python.call_graph import check_calls
 from smmux.kernels.kernel import Kernel
 from smmux.rewriting.build import at, has_docstring, lists, names_in
@@ -55,7 +55,7 @@ class Draft:
 
     def __init__(self, kernel: FunctionSource) -> None:
         check_calls(kernel)
-        self.tree = copy.deepcopy(kernel.node)
+        self.tree = copied(kernel.node)
         self.overlapping = without_annotations(kernel, self.tree.body)
         self.names = Names(kernel, self.tree)
         self.source = replace(kernel, captured=ChainMap(self.names.added, kernel.captured))  # type: ignore[arg-type]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Iterator
 
 from smmux import cuda
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.rewriting.build import at, has_docstring, lists, names_in, renamed, substitute
 from smmux.rewriting.draft import Draft, without_annotations
@@ -107,7 +106,7 @@ class Inliner:
             part = part.value
         if not isinstance(node.target, ast.Subscript) or not self.inlined(node.value):
             return made, node
-        loaded = copy.deepcopy(node.target)
+        loaded = copied(node.target)
         loaded.ctx = ast.Load()
         value = ast.BinOp(loaded, node.op, node.value)
         return made, ast.copy_location(ast.Assign([node.target], ast.copy_location(value, node)), node)
@@ -164,7 +163,7 @@ class Inliner:
                 continue
             local = self.local(parameter, function)
             names[parameter] = ast.Name(local, ast.Load())
-            made.append(at(ast.Assign([ast.Name(local, ast.Store())], copy.deepcopy(argument)), node))
+            made.append(at(ast.Assign([ast.Name(local, ast.Store())], copied(argument)), node))
         counters = _counters(body) & self.counters - self.around
         for name in assigned:
             if name not in counters and name not in names:
@@ -176,7 +175,7 @@ class Inliner:
 
     def with_one_exit(self, function: FunctionSource) -> list[ast.stmt]:
         """The statements of a function, which ends with its only `return` if there is one."""
-        body = copy.deepcopy(function.node.body[int(has_docstring(function.node)) :])
+        body = copied(function.node.body[int(has_docstring(function.node)) :])
         self.draft.overlapping |= without_annotations(function, body)
         if not any(map(_exits, body[:-1])) and (isinstance(body[-1], ast.Return) or not _exits(body[-1])):
             return body

@@ -23,6 +23,7 @@ from smmux import cuda
 from smmux.base import parsing
 from smmux.base.deep import deep
 from smmux.base.parsing import expression
+from smmux.base.trees import copied
 from smmux.language.types import Scalar
 from smmux.rewriting.build import at
 from smmux.rewriting.vocabulary import calls
@@ -69,7 +70,7 @@ class Program:
         if source in self.written:
             return self.written[source]
         self.module("cuda", cuda)
-        tree = _Flattener(self, source).visit(copy.deepcopy(source.node))
+        tree = _Flattener(self, source).visit(copied(source.node))
         name = self.written[source] = tree.name = self.claim(source.name, source)
         # A device function is part of its caller, as for smmux: a call that is written once per virtual block must not
         # stop the card's compiler from inlining it, or arrays given to it leave the registers.

@@ -9,7 +9,8 @@ threads of a warp may have any two values of `threadIdx.x`, or the same.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
 
 from smmux.compiler.analysis.affine import UNKNOWN, AddressAnalysis, Affine, Atom, overlap, signed
 from smmux.compiler.ir import Instr, Reg, Space, Special, SpecialName, Storage
@@ -24,6 +25,8 @@ MAX_STEPS = 200
 most often takes less than ten; with a larger number no shipped kernel is scheduled differently."""
 
 MASK = 0xFFFFFFFF
+
+Key = TypeVar("Key")
 
 ANY = 1 << 40
 """More multiples of anything than fit between two addresses."""
@@ -57,6 +60,19 @@ class WarpOrder:
         if known is None:
             known = self._known[question] = self._asked(first, second)
         return known
+
+    def touched(self, instr: Instr, others: Iterable[tuple[Key, Instr]]) -> list[Key]:
+        """Keys of those of many accesses with which `matters` says yes: what depends on the first one is looked up
+        once."""
+        one, start = self._access(instr)
+        accesses, known = self._accesses, self._known
+        found = []
+        for key, access in others:
+            other, end = accesses.get(access) or self._access(access)
+            answer = known.get((one, other, (start - end) & MASK))
+            if self.matters(instr, access) if answer is None else answer:
+                found.append(key)
+        return found
 
     def _access(self, instr: Instr) -> tuple[int, int]:
         """The kind of an access, and the constant of its address: all that an answer depends on."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from smmux.base.deep import deep
+from smmux.base.garbage import rarely_collected
 from smmux.compiler.driver.kept import kept
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
@@ -94,6 +95,7 @@ def compile(unit: Unit, signature: Signature, options: Options) -> Program:
     def made(level: Options) -> Program:
         return _programs.get((kernel, level), lambda: _passes().compile_prepared(prepared(level), level))
 
+    @rarely_collected
     def compiled() -> Program:
         suffices = fine == coarse or _suffices.get((front, coarse.facts), lambda: (not prepared(coarse).guarded,))[0]
         return made(coarse if suffices else fine)

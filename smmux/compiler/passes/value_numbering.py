@@ -191,7 +191,7 @@ class _Numbering:
             loads.clear()
         elif is_store(instr):
             self._narrow(instr)
-            for key in [key for key, load in loads.items() if self.warp.matters(instr, load)]:
+            for key in self.warp.touched(instr, loads.items()):
                 del loads[key]
         elif is_load(instr):
             key = (instr.op, instr.mem, _key(instr.srcs[0]), instr.guard, instr.guard_not)

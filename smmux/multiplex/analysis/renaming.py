@@ -8,7 +8,6 @@ one variable; each web of a name can have a name of its own.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 from collections import ChainMap
 from collections.abc import Callable
@@ -17,7 +16,8 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from smmux.base.deep import deep
-from smmux.base.trees import walk
+from smmux.base.garbage import rarely_collected
+from smmux.base.trees import copied, walk
 from smmux.errors import CompileError
 from smmux.kernels.kernel import Kernel
 from smmux.multiplex.analysis.dataflow import Forward
@@ -45,7 +45,7 @@ def or_renamed(function: Pass) -> Pass:
                     return function(other, *arguments, **options)
             raise
 
-    return cast("Pass", deep(either))
+    return cast("Pass", rarely_collected(deep(either)))
 
 
 def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
@@ -67,7 +67,7 @@ def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
 
 def as_written(source: FunctionSource, node: ast.AST) -> str:
     """An expression or statement as text, with the names that its variables had."""
-    node = copy.deepcopy(node)
+    node = copied(node)
     for inner in walk(node):
         if isinstance(inner, ast.Name):
             inner.id = source.webs.get(inner.id, inner.id)
@@ -83,7 +83,7 @@ SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 
 def separated(source: FunctionSource) -> FunctionSource:
     """Give each web of a function a name, the first the old one; return the function itself if nothing changes."""
-    tree = copy.deepcopy(source.node)
+    tree = copied(source.node)
     if not _plain(tree.body):
         return source
     webs = _Webs(source)

@@ -12,7 +12,6 @@ values one by one, the other virtual block would have nothing to do meanwhile.
 from __future__ import annotations
 
 import ast
-import copy
 import math
 from collections.abc import Hashable
 from contextlib import suppress
@@ -21,7 +20,7 @@ from itertools import takewhile
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.compiler.python.call_graph import device_function
 from smmux.multiplex.analysis.accesses import Block, Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.facts import Array
@@ -254,7 +253,7 @@ class Splitter:
 def _with_body(node: ast.For | ast.If, *lists: list[ast.stmt]) -> ast.stmt:
     """A loop or branch with copies of other statements in it."""
     made = shell(node)
-    made.body, made.orelse = ([copy.deepcopy(s) for s in inner] for inner in lists)
+    made.body, made.orelse = ([copied(s) for s in inner] for inner in lists)
     return made
 
 
@@ -361,8 +360,8 @@ class Peeling:
         """Put the loads of the first iterations in front of a statement, and what uses them where the loop was."""
         name, loop = draft.names.new("peeled", f"peeled_{self.array}"), self.loop
         index, module = ast.Name(self.counter, ast.Load()), draft.names.module("cuda", cuda)
-        put = ast.Assign([element(name, index, store=True)], copy.deepcopy(self.load))
-        uses = [copy.deepcopy(s, {id(self.load): at(element(name, index), loop)}) for s in loop.body]
+        put = ast.Assign([element(name, index, store=True)], copied(self.load))
+        uses = [copied(s, {id(self.load): at(element(name, index), loop)}) for s in loop.body]
         place = block.body.index(loop)
         block.body[place : place + 1] = [self.over(f"{PEELED}", uses), self.over(f"{PEELED}, {self.trips}", loop.body)]
         place = block.body.index(front) if front is not loop else place
@@ -372,7 +371,7 @@ class Peeling:
 
     def over(self, bounds: str, body: list[ast.stmt]) -> ast.For:
         """The loop over other iterations, with another body."""
-        made = ast.For(copy.deepcopy(self.loop.target), at(expression(f"range({bounds})"), self.loop), body, [])
+        made = ast.For(copied(self.loop.target), at(expression(f"range({bounds})"), self.loop), body, [])
         return ast.copy_location(made, self.loop)
 
 

@@ -13,7 +13,6 @@ public as a whole.
 from __future__ import annotations
 
 import ast
-import copy
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +21,7 @@ import numpy as np
 from smmux import cuda
 from smmux.base.parsing import expression, statement
 from smmux.base.tracebacks import brief
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.kernels.kernel import Kernel
 from smmux.language import smm
 from smmux.language.types import Scalar
@@ -361,5 +360,5 @@ class Division:
 def _with_first(shape: ast.expr, first: ast.expr) -> ast.expr:
     """A shape with another first extent."""
     if isinstance(shape, ast.Tuple):
-        return ast.Tuple([first, *map(copy.deepcopy, shape.elts[1:])], ast.Load())
+        return ast.Tuple([first, *map(copied, shape.elts[1:])], ast.Load())
     return first

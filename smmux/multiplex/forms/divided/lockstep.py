@@ -9,9 +9,8 @@ stores stand under the condition.
 from __future__ import annotations
 
 import ast
-import copy
 
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.language.types import Scalar
 from smmux.multiplex.forms.divided.parts import PRIVATE, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
@@ -23,7 +22,7 @@ from smmux.source.function_source import FunctionSource
 
 def in_lockstep(parts: Parts, node: ast.stmt, bounds: Bounds) -> list[ast.stmt]:
     """A simple statement that stores to the array, with its loads in front of its stores; refused where it has none."""
-    return _Ordered(parts, copy.deepcopy(node), bounds).statements()
+    return _Ordered(parts, copied(node), bounds).statements()
 
 
 class _Ordered:
@@ -77,7 +76,7 @@ class _Ordered:
         if use is not None and weak(self.parts.source, value) and dtype is not None:
             if not self.callable(dtype):
                 raise self.refused("give its value a type, as in float32(value)")
-            chosen = ast.Call(copy.deepcopy(dtype), [chosen], [])
+            chosen = ast.Call(copied(dtype), [chosen], [])
         return self.assigned(chosen, "value", f"{use.array if use is not None else 'next'}_value")
 
     def callable(self, dtype: ast.expr) -> bool:
@@ -110,7 +109,7 @@ class _Ordered:
 
     def assignment(self, target: ast.expr, value: ast.expr) -> ast.stmt:
         """target = value."""
-        return at(ast.Assign([copy.deepcopy(target)], copy.deepcopy(value)), self.node)
+        return at(ast.Assign([copied(target)], copied(value)), self.node)
 
     def either(self, use: Use, private: ast.stmt, public: ast.stmt) -> ast.stmt:
         """One of two statements, as the index of a use asks for."""
@@ -118,7 +117,7 @@ class _Ordered:
 
     def fixed(self, target: ast.Subscript) -> ast.Subscript:
         """An element whose indices are loaded, or computed by functions, before."""
-        target = copy.deepcopy(target)
+        target = copied(target)
         use = self.parts.uses.use(target)
         if use is not None:
             use.put(*map(self.index, use.index))

@@ -8,11 +8,11 @@ No leaf may need a value that another one loaded from the array, since that one 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from smmux.base.trees import copied
 from smmux.language.types import Scalar, int32, uint32, uint64
 from smmux.multiplex.analysis.facts import Linear, linear
 from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, leaving
@@ -80,7 +80,7 @@ class Parts:
 
     def of(self, node: ast.stmt, part: str) -> ast.stmt:
         """The statement, all of whose uses are of one part."""
-        return copy.deepcopy(node) if part == PRIVATE else self.uses.changed(node, lambda _, use: self.moved(use))
+        return copied(node) if part == PRIVATE else self.uses.changed(node, lambda _, use: self.moved(use))
 
     def moved(self, use: Use) -> ast.expr:
         """The use in the public part, under its name, with the leading index counted from there."""
@@ -120,7 +120,7 @@ class Parts:
         type_ = self.unsigned(use.index[0]) or int32
         value = call(self.names.module(type_.name, type_), use.index[0])
         first = at(ast.Assign([ast.Name(name, ast.Store())], value), node)
-        node = copy.deepcopy(node)
+        node = copied(node)
         for inner in list(self.uses.of(node)):
             inner.put(at(ast.Name(name, ast.Load()), inner.node), *inner.index[1:])
         return [first], node
@@ -154,7 +154,7 @@ class Parts:
             return self._compound(node, part, bounds, one_sided)
         if not found:
             self.refuse_handed(node, one_sided)
-            return [copy.deepcopy(node)]
+            return [copied(node)]
         self.leaf(node, one_sided)
         if None not in found and len(found) == 1:
             return [self.of(node, part)] if found == {part} else []

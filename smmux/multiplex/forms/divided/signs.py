@@ -7,11 +7,10 @@ beginning. An index that comes from data alone stays as it is, and is taken for 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Mapping
 
 from smmux import cuda
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.language.kernel_only import Attribute, Dim3
 from smmux.language.types import Scalar
 from smmux.multiplex.analysis.facts import assignments, linear, range_bounds, value_of
@@ -39,8 +38,8 @@ def from_the_beginning(
             if constant < 0:
                 use.put(at(ast.Constant(constant + extent), use.node), *use.index[1:])
         elif signs.subtracts(lead) and not signs.proven(use):
-            below = ast.Compare(copy.deepcopy(lead), [ast.Lt()], [ast.Constant(0)])
-            wrapped = ast.IfExp(below, ast.BinOp(copy.deepcopy(lead), ast.Add(), ast.Constant(extent)), lead)
+            below = ast.Compare(copied(lead), [ast.Lt()], [ast.Constant(0)])
+            wrapped = ast.IfExp(below, ast.BinOp(copied(lead), ast.Add(), ast.Constant(extent)), lead)
             use.put(at(wrapped, use.node), *use.index[1:])
 
 

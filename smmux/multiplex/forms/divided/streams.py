@@ -9,7 +9,6 @@ are gone, and variables that it needs from before the region are saved or comput
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 import operator
 from collections import Counter
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 
 from smmux import cuda
 from smmux.base.parsing import statement
+from smmux.base.trees import copied
 from smmux.multiplex.analysis.accesses import Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.scalars import assigned, certain, exposed, fills, needed_after, stored_once
 from smmux.multiplex.analysis.uniformity import Analysis
@@ -110,7 +110,7 @@ class Streams:
         node = piece.node
         if is_barrier(piece):
             self.before.append(node)
-            self.after.append((i, copy.deepcopy(node)))
+            self.after.append((i, copied(node)))
             return True
         stores = any(t.write for t in touches(piece.events, "global"))
         changed = assigned(self.source, [node])
@@ -125,7 +125,7 @@ class Streams:
         if exposed(self.source, [node]) & self.one_sided:
             return False
         if not any(touches(piece.events)):
-            again = copy.deepcopy(node)
+            again = copied(node)
             self.before.append(node)
             self.after.append((i, again))
             self.repeated.append((i, again))
@@ -236,7 +236,7 @@ class Streams:
         filled = [p for p in earlier if name in assigned(self.source, [p.node]) and not self.declares_array(p.node)]
         if not filled or not self.repeatable(filled[-1], earlier, name):
             raise ConflictError(min(i for i, w in enumerate(self.writes) if name in w))
-        self.before.append(copy.deepcopy(filled[-1].node))
+        self.before.append(copied(filled[-1].node))
 
     def declares_array(self, node: ast.stmt) -> bool:
         """True for the declaration of an array."""

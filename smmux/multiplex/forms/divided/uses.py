@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from smmux.base.parsing import expression
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.multiplex.analysis.facts import Linear, assignments, linear, single_values, value_of
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
@@ -68,7 +68,7 @@ class Use:
         made = at(element(array, *index, store=self.stores), self.node)
         if isinstance(self.node, ast.Subscript):
             return made
-        call = copy.deepcopy(self.node)
+        call = copied(self.node)
         call.args[:2] = [made.value, made.slice]
         return call
 

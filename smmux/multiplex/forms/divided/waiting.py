@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from smmux.base.parsing import statement
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.multiplex.analysis.scalars import leaving
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
@@ -100,7 +100,7 @@ class Waiting:
         if use is None:
             raise NotDeferredError
         test = self.parts.test(use, PRIVATE)
-        return ast.copy_location(ast.If(test, [node], [self._into_registers(copy.deepcopy(node), certain)]), node)
+        return ast.copy_location(ast.If(test, [node], [self._into_registers(copied(node), certain)]), node)
 
     def _into_registers(self, node: ast.stmt, certain: bool) -> ast.stmt:
         """Stores to the array become stores to registers."""

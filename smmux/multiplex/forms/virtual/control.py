@@ -10,14 +10,13 @@ which makes the most trips.
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.language.kernel_only import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.facts import Linear, linear, range_bounds, single_values
@@ -239,7 +238,7 @@ class Uneven:
 
     def sides(self, piece: Piece, node: ast.If, conditions: Conditions) -> Iterator[Way]:
         """if: both sides, each for those virtual blocks that it concerns."""
-        test, active = copy.deepcopy(node.test), ""
+        test, active = copied(node.test), ""
         if piece.blocks[1].pieces and set(assigned_names([node.test, *node.body])) & names_in(node.test):
             raise refuse(self.source, node, "a condition around barriers is changed by it, or by what stands under it")
         for i, side in enumerate(piece.blocks):
@@ -247,7 +246,7 @@ class Uneven:
                 continue
             if i:
                 known = active if active and self.loads_shared(node.test) else ""  # the other side may store there
-                test = ast.UnaryOp(ast.Not(), ast.Name(known, ast.Load()) if known else copy.deepcopy(node.test))
+                test = ast.UnaryOp(ast.Not(), ast.Name(known, ast.Load()) if known else copied(node.test))
                 self.keep_apart(piece, exposed(self.source, side.body))
             active, assigned = self.takes_part(test, conditions, node)
             yield Way(side, active, [assigned])
@@ -259,8 +258,8 @@ class Uneven:
 
     def repeated(self, piece: Piece, node: ast.While, conditions: Conditions, *advance: ast.stmt) -> Way:
         """A while loop goes on as long as any virtual block has to."""
-        active, first = self.takes_part(copy.deepcopy(node.test), conditions, node)
-        still = ast.BoolOp(ast.And(), [ast.Name(active, ast.Load()), copy.deepcopy(node.test)])
+        active, first = self.takes_part(copied(node.test), conditions, node)
+        still = ast.BoolOp(ast.And(), [ast.Name(active, ast.Load()), copied(node.test)])
         again = surrounding(ast.Assign([ast.Name(active, ast.Store())], still), node)
         anyone = expression(f"{self.indices.module}.syncthreads_or({active})")
         loop = surrounding(ast.While(anyone, [], []), node)
@@ -280,7 +279,7 @@ class Uneven:
                 why = f"its counter is used behind it, and {further}"
             line = self.source.line(node.lineno).strip()
             raise refuse(self.source, node, f"this loop with barriers (`{line}`) cannot be shared: {why}")
-        start, stop, step = (copy.deepcopy(bound) for bound in bounds)
+        start, stop, step = (copied(bound) for bound in bounds)
         assert isinstance(node.target, ast.Name)
         name = node.target.id
         test = ast.Compare(ast.Name(name, ast.Load()), [ast.Lt()], [stop])
@@ -304,10 +303,10 @@ class Uneven:
         start = expression(" * ".join([str(indices.merge.n), *sizes, f"{indices.module}.blockIdx.{indices.grid_axis}"]))
         if others.terms or others.constant:
             start = ast.BinOp(start, ast.Add(), others.node())
-        over = ast.Call(copy.deepcopy(node.iter.func), [start, *map(copy.deepcopy, bounds[1:])], [])
+        over = ast.Call(copied(node.iter.func), [start, *map(copied, bounds[1:])], [])
         first = self.names.new(f"first_{counter}")
         own = surrounding(statement(f"{counter} = {first} + {' * '.join([*sizes, indices.virtual_block])}"), node)
-        more = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [copy.deepcopy(bounds[1])])
+        more = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [copied(bounds[1])])
         active, assigned = self.takes_part(more, conditions, node)
         loop = surrounding(ast.For(ast.Name(first, ast.Store()), over, [], []), node)
         return Way(piece.blocks[0], active, [], loop, [own, assigned])

@@ -8,13 +8,12 @@ further arguments.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import replace
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.kernels.kernel import Kernel
 from smmux.language.kernel_only import Attribute, Dim3
 from smmux.multiplex.forms.virtual.geometry import AXES, Merge
@@ -130,7 +129,7 @@ class Indices:
         return self.functions[source]
 
     def _function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
-        tree = copy.deepcopy(source.node)
+        tree = copied(source.node)
         names = Names(source, tree)
         rewriter = self._rewritten(source, tree, names)
         if not rewriter.changed:

@@ -8,14 +8,13 @@ other can do what stands in front of it (Section 4.2, Figure 5).
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from smmux import cuda
 from smmux.base.parsing import expression, statement
-from smmux.base.trees import walk
+from smmux.base.trees import copied, walk
 from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments, under
@@ -89,7 +88,7 @@ class Turns:
             self.refuse_exchange(piece)
         made: list[ast.stmt] = []
         for common, run in itertools.groupby(pieces, lambda piece: self.for_all(piece, conditions)):
-            nodes = [copy.deepcopy(piece.node) for piece in run]
+            nodes = [copied(piece.node) for piece in run]
             made += nodes if common else under(conditions, nodes)
         return made
 
@@ -167,7 +166,7 @@ class Turns:
         task = self.overlap.task(before, pieces, first) if self.overlap else None
         made += self.guarded(before[: task.start] if task else before, conditions)
         if task is not None:
-            self.alone(made, "0", copy.deepcopy(task.run), conditions)
+            self.alone(made, "0", copied(task.run), conditions)
         front = pieces[0].node
         made += declarations
         if self.in_use.now:
@@ -233,7 +232,7 @@ class Turns:
         if not synchronises(piece):
             return self.guarded(part, conditions)
         if is_barrier(piece):
-            return [copy.deepcopy(piece.node)]
+            return [copied(piece.node)]
         if (call := self.counts(piece.node)) is not None:
             return self.counted_by(piece.node, call, conditions)
         return self.compound(piece, conditions, self.within)
@@ -254,17 +253,17 @@ class Turns:
 
     def counted_by(self, node: ast.stmt, call: ast.Call, conditions: Conditions) -> list[ast.stmt]:
         """A barrier that counts threads of one virtual block only."""
-        predicate, mine = copy.deepcopy(call.args[0]), expression(" and ".join(conditions))
+        predicate, mine = copied(call.args[0]), expression(" and ".join(conditions))
         if self.source.resolve(call.func) is cuda.syncthreads_and:
             own: ast.expr = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), mine), predicate])
         else:
             own = ast.BoolOp(ast.And(), [mine, predicate])
-        counted = ast.Call(copy.deepcopy(call.func), [own], [])
+        counted = ast.Call(copied(call.func), [own], [])
         if isinstance(node, ast.Expr):
             return [surrounding(ast.Expr(counted), node)]
         assert isinstance(node, ast.Assign)
         name = self.names.new("counted", "counted_threads")
-        kept = surrounding(ast.Assign(copy.deepcopy(node.targets), ast.Name(name, ast.Load())), node)
+        kept = surrounding(ast.Assign(copied(node.targets), ast.Name(name, ast.Load())), node)
         return [surrounding(ast.Assign([ast.Name(name, ast.Store())], counted), node), *under(conditions, [kept])]
 
 
@@ -345,7 +344,7 @@ class Overlap:
         each = -(-len(trips) // len(over))
         first = _times(each, _trip(node.target.id, over))
         last = f"{first} + {each}" if each * len(over) == len(trips) else f"min({first} + {each}, {len(trips)})"
-        share = copy.deepcopy(work)
+        share = copied(work)
         share.iter = at(expression(f"range({first}, {last})"), work.iter)
         return share
 
