@@ -157,8 +157,7 @@ static enum error wide_atomic(struct decoder *dec, const struct insn *in, struct
         if ((e = destination(dec, in->dh, &u->data[1]))) return e;
         u->dst_count = 2;
     }
-    if ((e = source(dec, in->b, &u->data[2]))) return e;
-    if ((e = source(dec, in->bh, &u->data[3]))) return e;
+    if ((e = source(dec, in->b, &u->data[2])) || (e = source(dec, in->bh, &u->data[3]))) return e;
     u->swap[0] = u->data[2], u->swap[1] = u->data[3];
     if (in->sub != ATOM_CAS64 && in->sub != ATOM_CAST64) return OK;
     if ((e = source(dec, in->c, &u->swap[0]))) return e;
@@ -192,10 +191,8 @@ static enum error atomic(struct decoder *dec, const struct insn *in, struct uop 
     if (in->width == 8) return wide_atomic(dec, in, u);
     if (in->width == 16) return quad_atomic(dec, in, u);
     u->d = ROW_NONE;
-    if (in->d != OPERAND_NONE) {
-        if ((e = destination(dec, in->d, &u->d))) return e;
-        u->dst_count = 1;
-    }
+    u->dst_count = in->d != OPERAND_NONE;
+    if (u->dst_count && (e = destination(dec, in->d, &u->d))) return e;
     if ((e = source(dec, in->b, &u->b))) return e;
     u->c = u->b;
     return in->sub == ATOM_CAS || in->sub == ATOM_CAST ? source(dec, in->c, &u->c) : OK;

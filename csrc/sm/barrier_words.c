@@ -1,10 +1,10 @@
-/* Which words of shared memory are asynchronous barriers: loads of those look whether they are
- * complete, as code for CC 8.x does, and race with nobody. */
+#include "sm/barrier_words.h"
+
 #include "sm/shadow.h"
 
 #define NEAR_BY 16u /* instructions between those of one operation of PTX */
 
-void check_barrier_at(struct sm *sm, uint32_t address) {
+void barrier_words_note(struct sm *sm, uint32_t address) {
     struct check *c = sm->check;
     for (uint32_t i = 0; i < MOST_BARRIERS; i++)
         if (c->barriers[i] == address + 1) return;
@@ -22,7 +22,7 @@ static bool prepares(const struct program *p, uint32_t pc) {
     return false;
 }
 
-bool polls_barrier(const struct memop *op, uint32_t address, uint32_t pc) {
+bool barrier_words_polled(const struct memop *op, uint32_t address, uint32_t pc) {
     const struct check *c = op->sm->check;
     if (op->u->op == OP_ST_SHARED || op->u->op == OP_LD_GLOBAL) return false;
     for (uint32_t i = 0; i < MOST_BARRIERS; i++)

@@ -41,8 +41,6 @@ void check_arrival(struct sm *sm, uint32_t warp, uint64_t t);
 void check_interval(struct sm *sm, const struct block *b, uint64_t t);
 /* A phase of an asynchronous barrier is over: the same, as far as the checks can tell. */
 void check_phase(struct sm *sm, const struct block *b);
-/* There is an asynchronous barrier at that address of the SM's shared memory. */
-void check_barrier_at(struct sm *sm, uint32_t address);
 /* Lanes of a warp are about to exit. */
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
 /* Lanes of a warp have synchronised among themselves. */

@@ -10,6 +10,7 @@
 #include "sm/constants.h"
 #include "sm/global.h"
 #include "sm/obey.h"
+#include "sm/patterns.h"
 #include "sm/pipe.h"
 #include "sm/record.h"
 #include "sm/room.h"

@@ -1,7 +1,7 @@
-/* Accesses to shared memory that have been looked at: those of an instruction mostly lie alike. */
+#include "sm/patterns.h"
+
 #include "base/bits.h"
 #include "base/clones.h"
-#include "sm/smem.h"
 
 /* Bytes by which all addresses may move with nothing changed but rows or, on CC 1.x, which knows
  * words alone, banks. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clones.h"
+#include "sm/barrier_words.h"
 #include "sm/lsu.h"
 #include "sm/shadow.h"
 #include "sm/smem.h"
@@ -129,7 +130,8 @@ static void find_race(const struct visit *v, enum access_class class, uint32_t p
     if (class == BY_ATOMIC && !v->check->atomics) return;
     uint32_t pc = 0;
     const uint32_t tag = unordered(v, class, piece, lane, &pc);
-    if (!tag || (class != BY_STORE && polls_barrier(v->op, address_of(v, piece), pc))) return;
+    if (!tag || (class != BY_STORE && barrier_words_polled(v->op, address_of(v, piece), pc)))
+        return;
     found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
 }
 

@@ -76,9 +76,6 @@ static inline uint32_t first_thread(const struct block *b, uint32_t warp) {
     return 32 * bits_count64(b->warp_slots & ((1ull << warp) - 1));
 }
 
-/* Does an access poll an asynchronous barrier at that address of the SM's shared memory, or change
- * one that an earlier access polled? pc: of the earlier one. */
-bool polls_barrier(const struct memop *op, uint32_t address, uint32_t pc);
 /* Begin an epoch; returns the smallest tag of accesses from now on. */
 uint32_t check_epoch(struct check *c);
 /* Count a finding in a block at cycle t. */

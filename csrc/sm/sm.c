@@ -11,6 +11,7 @@
 #include "sm/global.h"
 #include "sm/issue.h"
 #include "sm/obey.h"
+#include "sm/patterns.h"
 #include "sm/preload.h"
 #include "sm/print.h"
 #include "sm/record.h"

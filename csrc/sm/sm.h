@@ -119,8 +119,8 @@ struct sm {
     uint32_t order_count;
     uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */
     uint8_t subcore_of[MAX_WARPS];
-    uint8_t place[MAX_WARPS]; /* of a warp, as %warpid has it: a multiple of the schedulers away from
-                                 its sub-core */
+    uint8_t place[MAX_WARPS]; /* of a warp, as %warpid has it: a multiple of the schedulers away
+                                 from its sub-core */
     uint32_t turn_of_warps;   /* sub-core of the next block's first warp, under warp_turns */
     const struct machine *m;
     const struct scheduler_policy *policy; /* scheduler.h */

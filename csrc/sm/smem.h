@@ -27,18 +27,6 @@ struct smem_cost {
     uint8_t shape[2]; /* enum half_shape of the half-warps: a short cut for who moves the data */
 };
 
-/* An access that has been looked at, and what it cost: the lanes' addresses from that of the first
- * one on, and where this lies in a row of the banks, if that matters. */
-struct smem_pattern {
-    uint32_t from_first[32];
-    uint32_t mask;           /* 0: none has been yet */
-    int32_t lowest, highest; /* of from_first, */
-    uint32_t low_bits;       /* and bits that some of them have; all of a whole warp */
-    uint16_t row, in_row;    /* bits of an address in a row, or 0; those of the first one */
-    uint8_t width;
-    struct smem_cost cost;
-};
-
 /* What smem_passes finds where it has to look closer. */
 struct smem_cost smem_look(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                            uint32_t width);
@@ -70,12 +58,6 @@ static ALWAYS_INLINE struct smem_cost smem_passes(const struct config *cfg, cons
 
     return smem_plain(cfg, addr, mask, width, &cost) ? cost : smem_look(cfg, addr, mask, width);
 }
-
-/* The same for an access of an SM, of some lanes. Mostly its instruction has asked for the same
- * words before, or for others some rows further on, which take as long: `known` holds what was
- * looked at last, of this instruction or of another one. */
-struct smem_cost smem_recall(struct smem_pattern *known, const struct config *cfg,
-                             const uint32_t addr[32], uint32_t mask, uint32_t width);
 
 /* How many passes a load from the L1 takes of those banks, on machines whose L1 is in them
  * (CC 9.0): of 64 and 128 bits two and four at least, whatever neighbours name. */

@@ -23,9 +23,9 @@ struct copies {
 
 /* Where an access under way goes. */
 struct copy {
-    uint32_t to[32]; /* bytes of the SM's shared memory */
+    uint32_t to[32];         /* bytes of the SM's shared memory */
     uint16_t group, arrival; /* of those of its warp, the one for which it counts */
-    uint8_t keep[32]; /* bytes of each lane that are no zeros */
+    uint8_t keep[32];        /* bytes of each lane that are no zeros */
 };
 
 /* Issue a copy. False if it has to wait, or faulted. */

@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "kernel/sass.h"
+#include "sm/barrier_words.h"
 #include "sm/check.h"
 #include "sm/converge.h"
 #include "sm/lsu.h"
@@ -232,7 +233,7 @@ uint32_t mbarrier_perform(struct memop *op) {
     const uint32_t sub = op->u->sub;
     uint32_t words = 0;
     for (uint32_t left = op->active; left && op->sm->check; left &= left - 1)
-        check_barrier_at(op->sm, op->addr[bits_lowest(left)]);
+        barrier_words_note(op->sm, op->addr[bits_lowest(left)]);
     if (looks(op->u)) {
         answer(op, b[0]);
         return 1;

@@ -14,8 +14,9 @@
 
 #include "sm/memop.h"
 
-#define ARRIVALS 8u /* of a warp that wait for copies; a further one waits for the first of them   \
-                     */
+#define ARRIVALS                                                                                   \
+    8u /* of a warp that wait for copies; a further one waits for the first of them                \
+        */
 
 /* An arrival that waits until all copies before it are there. */
 struct arrival {

@@ -140,7 +140,7 @@ def all_programs() -> list[list[Step]]:
 
 def measure(cubin: Path, out: Path, first: int) -> int:
     """Run programs from one on, up to one that the card refuses; returns which comes next."""
-    from experiments.hardware.hopper.cuda_driver import Card
+    from .cuda_driver import Card
 
     card = Card()
     module = card.load(cubin.read_bytes())
