@@ -183,19 +183,21 @@ static ALWAYS_INLINE void store_half(uint8_t *shared, const uint32_t addr[16], c
 
 static ALWAYS_INLINE void shared_store(struct memop *op, uint8_t *shared, const uint8_t shape[2]) {
     const uint32_t width = op->u->width;
-    const uint32_t *rows[4];
-    lsu_data_rows(op, rows);
+    const struct lanes lanes = memop_lanes(op);
+    const uint32_t *row = operand_row(&lanes, op->u->data[0]);
     if (width < 4) {
-        store_bytes(op, shared, rows[0]);
+        store_bytes(op, shared, row);
     } else if (width == 4 && op->active == 0xffffffffu) {
-        store_half(shared, op->addr, rows[0], shape[0]);
-        store_half(shared, op->addr + 16, rows[0] + 16, shape[1]);
+        store_half(shared, op->addr, row, shape[0]);
+        store_half(shared, op->addr + 16, row + 16, shape[1]);
     } else {
-        for (uint32_t word = 0; word < memop_words(width); word++)
+        for (uint32_t word = 0; word < memop_words(width); word++) {
+            row = operand_row(&lanes, op->u->data[word]);
             for (uint32_t left = op->active; left; left &= left - 1) {
                 const uint32_t lane = bits_lowest(left);
-                memcpy(shared + op->addr[lane] + 4 * word, &rows[word][lane], 4);
+                memcpy(shared + op->addr[lane] + 4 * word, &row[lane], 4);
             }
+        }
     }
 }
 

@@ -29,7 +29,7 @@ static uint64_t special_of(const struct sm *sm, uint32_t warp, uint32_t number, 
     case REGISTER_LEMASK: return bit | (bit - 1);
     case REGISTER_GTMASK: return ~(bit | (bit - 1));
     case REGISTER_GEMASK: return ~(bit - 1);
-    case REGISTER_VIRTID: return sm->place[warp] << 8;
+    case REGISTER_VIRTID: return (uint64_t)sm->place[warp] << 8;
     case REGISTER_VIRTCFG: return sm->m->cfg->max_warps_sm << 8;
     case REGISTER_VIRTUALSMID: return sm->id;
     case REGISTER_GLOBALTIMERLO: return t * 1000000 / sm->m->cfg->shader_khz;
