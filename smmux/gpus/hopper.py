@@ -67,7 +67,7 @@ _CORE: dict[str, Value] = {
     "pointer_bytes": (8, "HOPPER"),
     "smm_unit": (128, "HOPPER; MODEL"),  # as smem_unit
     "schedulers": (4, "HOPPER"),
-    "warp_turns": (1, "HOPPER"),  # warp_turns.csv: all of 27,000 blocks
+    "warp_turns": (1, "HOPPER"),  # warp_turns.csv: all of 2,284 blocks
     "sched_policy": ("gty", "HOPPER"),
     "sched_group": (8, "NA"),
     "issue_interval": (1, "HOPPER"),
