@@ -27,6 +27,7 @@ CHECKOUT = (Path(__file__).parents[1] / "csrc").is_dir()
 PRELOAD = [f"preload/test_{name}.py" for name in ("classes", "simulated", "tile")]  # programs of the experiments
 PACKAGE = [f"package/test_{name}.py" for name in ("readme", "site", "source_rules")]
 VECTORS = (
+    "barriers",
     "float_vectors",
     "integer_modes",
     "integer_vectors",

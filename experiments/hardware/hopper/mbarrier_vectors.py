@@ -183,7 +183,7 @@ def main() -> None:
                     parts[number] = dict(np.load(path))
             at = max([at, *parts]) + 1
     steps = [np.array(program, np.int64).astype(np.uint32) for program in programs]
-    arrays = {
+    arrays: dict[str, Any] = {
         "steps": np.concatenate(steps),
         "starts": np.cumsum([0] + [len(program) for program in programs], dtype=np.int32),
         "refused": np.array([not len(parts.get(number, {}).get("words", ())) for number in range(len(programs))]),
