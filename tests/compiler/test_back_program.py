@@ -51,7 +51,9 @@ def test_every_operation_has_a_definition() -> None:
 def test_every_atomic_has_a_definition() -> None:
     from tests.reference.alu import atomic, wide_atomic
 
-    for name in _core.ATOMS:
+    words = [name for name in _core.ATOMS if not name.startswith("BARRIER_")]  # those stand beside a card's words
+    assert len(_core.ATOMS) - len(words) == 11
+    for name in words:
         assert 0 <= (wide_atomic if name.endswith("64") else atomic)(name, 5, 3, 4) < 1 << 32
 
 
