@@ -77,10 +77,10 @@ void subcores_place_warps(struct sm *sm, uint64_t slots) {
 
 bool subcores_have_room(const struct sm *sm, uint64_t slots) {
     const struct machine *m = sm->m;
+    if (!m->cfg->warp_turns) return true;
     const uint32_t subcores = m->cfg->schedulers,
                    room = occupancy_warps(m->cfg, m->program->meta.nregs) / subcores;
     uint32_t warps[MAX_SUBCORES] = {0};
-    if (!m->cfg->warp_turns) return true;
     for (uint32_t i = 0; i < sm->order_count; i++) slots |= sm->order[i];
     for (; slots; slots &= slots - 1) warps[sm->subcore_of[bits_lowest64(slots)]]++;
     for (uint32_t s = 0; s < subcores; s++)

@@ -6,6 +6,13 @@ enum { INIT, ARRIVE, ARRIVE_MANY, ARRIVE_PART, DROP, DROP_MANY, DROP_PART, EXPEC
 
 #define WORDS 4
 
+// An operation with a count: one that tells a lane nothing, one that tells it a state, one that answers yes or no.
+#define DONE(operation) asm volatile(operation " [%0], %1;" ::"r"(at), "r"(many) : "memory")
+#define TOLD(operation) asm volatile(operation " %0, [%1], %2;" : "=l"(state) : "r"(at), "r"(many) : "memory")
+#define ASKED(operation)                                                                                                \
+    asm volatile("{.reg .pred p; " operation " p, [%1], %2; selp.u64 %0, 1, 0, p;}"                                     \
+                 : "=l"(state) : "r"(at), "r"(many & 1) : "memory")
+
 extern "C" __global__ void steps(const int4 *todo, int count, const int *source, unsigned long long *words,
                                  unsigned long long *told) {
     __shared__ unsigned long long barriers[WORDS];
@@ -18,54 +25,23 @@ extern "C" __global__ void steps(const int4 *todo, int count, const int *source,
         const int many = step.y < 0 ? -step.y + lane : step.y;
         const unsigned at = (unsigned)__cvta_generic_to_shared(&barriers[lane & step.w]);
         unsigned long long state = 0;
-        unsigned holds = 0;
         if (step.z >> lane & 1) {
             switch (step.x) {
-            case INIT: asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(many) : "memory"); break;
+            case INIT: DONE("mbarrier.init.shared.b64"); break;
             case ARRIVE: asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory"); break;
-            case ARRIVE_MANY:
-                asm volatile("mbarrier.arrive.shared.b64 %0, [%1], %2;" : "=l"(state) : "r"(at), "r"(many) : "memory");
-                break;
-            case ARRIVE_PART:
-                asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1], %2;"
-                             : "=l"(state) : "r"(at), "r"(many) : "memory");
-                break;
+            case ARRIVE_MANY: TOLD("mbarrier.arrive.shared.b64"); break;
+            case ARRIVE_PART: TOLD("mbarrier.arrive.noComplete.shared.b64"); break;
             case DROP:
                 asm volatile("mbarrier.arrive_drop.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory");
                 break;
-            case DROP_MANY:
-                asm volatile("mbarrier.arrive_drop.shared.b64 %0, [%1], %2;"
-                             : "=l"(state) : "r"(at), "r"(many) : "memory");
-                break;
-            case DROP_PART:
-                asm volatile("mbarrier.arrive_drop.noComplete.shared.b64 %0, [%1], %2;"
-                             : "=l"(state) : "r"(at), "r"(many) : "memory");
-                break;
-            case EXPECT:
-                asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(many) : "memory");
-                break;
-            case COMPLETE:
-                asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(many)
-                             : "memory");
-                break;
-            case ARRIVE_EXPECT:
-                asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;"
-                             : "=l"(state) : "r"(at), "r"(many) : "memory");
-                break;
-            case DROP_EXPECT:
-                asm volatile("mbarrier.arrive_drop.expect_tx.shared::cta.b64 %0, [%1], %2;"
-                             : "=l"(state) : "r"(at), "r"(many) : "memory");
-                break;
-            case TEST:
-                asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                             : "=r"(holds) : "r"(at), "r"(many & 1) : "memory");
-                state = holds;
-                break;
-            case TRY:
-                asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                             : "=r"(holds) : "r"(at), "r"(many & 1) : "memory");
-                state = holds;
-                break;
+            case DROP_MANY: TOLD("mbarrier.arrive_drop.shared.b64"); break;
+            case DROP_PART: TOLD("mbarrier.arrive_drop.noComplete.shared.b64"); break;
+            case EXPECT: DONE("mbarrier.expect_tx.relaxed.cta.shared::cta.b64"); break;
+            case COMPLETE: DONE("mbarrier.complete_tx.relaxed.cta.shared::cta.b64"); break;
+            case ARRIVE_EXPECT: TOLD("mbarrier.arrive.expect_tx.shared::cta.b64"); break;
+            case DROP_EXPECT: TOLD("mbarrier.arrive_drop.expect_tx.shared::cta.b64"); break;
+            case TEST: ASKED("mbarrier.test_wait.parity.shared.b64"); break;
+            case TRY: ASKED("mbarrier.try_wait.parity.shared.b64"); break;
             case COPY:
             case COPY_ALONE:
                 asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
