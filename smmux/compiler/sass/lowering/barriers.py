@@ -37,7 +37,7 @@ def lower_barrier(rows: Rows, i: Instruction) -> None:
     elif i.opcode == "ARRIVES":
         kind = WAITING.get(i.modifiers[2:])
         if i.modifiers[:2] != ("LDGSTSBAR", "64") or kind is None:
-            raise Refused(f".{'.'.join(i.modifiers)} is not simulated")
+            raise _refused(i)
         _add(rows, i, kind)
     elif i.modifiers[:1] == ("ARRIVE",):
         _arrive(rows, i)
@@ -49,12 +49,16 @@ def lower_barrier(rows: Rows, i: Instruction) -> None:
     elif i.modifiers == ("CCTL", "IV"):
         rows.add(i, _core.OPS["nop"][0])  # the barrier ends where it stands
     else:
-        raise Refused(f".{'.'.join(i.modifiers)} is not simulated")
+        raise _refused(i)
+
+
+def _refused(i: Instruction) -> Refused:
+    return Refused(f".{'.'.join(i.modifiers)} is not simulated")
 
 
 def _only(i: Instruction, modifiers: tuple[str, ...]) -> None:
     if i.modifiers != modifiers:
-        raise Refused(f".{'.'.join(i.modifiers)} is not simulated")
+        raise _refused(i)
 
 
 def _told(rows: Rows, i: Instruction) -> int:
@@ -77,13 +81,13 @@ def _arrive(rows: Rows, i: Instruction) -> None:
     counts = [word for word in words if word in COUNTS] or ["A1TR"]
     others = frozenset(words) - COUNTS.keys()
     if "TRANS64" not in i.modifiers or len(counts) > 1 or others - {"OPTOUT", "TMASK"}:
-        raise Refused(f".{'.'.join(i.modifiers)} is not simulated")
+        raise _refused(i)
     amount = i.operands[-1]
     threads, bytes_ = (_amount(rows, count, amount) for count in COUNTS[counts[0]])
     name = "BARRIER_DROP" if "OPTOUT" in others else "BARRIER_ARRIVE"
     if counts == ["A0TX"]:
         if others:
-            raise Refused(f".{'.'.join(i.modifiers)} is not simulated")
+            raise _refused(i)
         name = "BARRIER_COMPLETE"
     _add(rows, i, name + "_MASK" * ("TMASK" in others), d=_told(rows, i), b=threads, bh=bytes_)
 

@@ -250,16 +250,19 @@ def _move_rpc(rows: Rows, i: Instruction) -> None:
         rows.operation(i, "MOV", d=rows.register(to), a=known[of.text])
 
 
-def _cluster_arrival(rows: Rows, i: Instruction) -> None:
-    """UCGABAR_ARV: a cluster of one block meets where it waits."""
+def _alone(rows: Rows) -> None:
+    """A cluster of one block meets where it waits."""
     if rows.layout.cluster > 1:
         raise Refused(f"clusters of {rows.layout.cluster} blocks are not simulated")
+
+
+def _cluster_arrival(rows: Rows, i: Instruction) -> None:
+    _alone(rows)
     _nothing(rows, i)
 
 
 def _cluster_barrier(rows: Rows, i: Instruction) -> None:
-    if rows.layout.cluster > 1:
-        raise Refused(f"clusters of {rows.layout.cluster} blocks are not simulated")
+    _alone(rows)
     rows.operation(i, "BAR", q=0, a=OPERAND_NONE)
 
 
