@@ -89,13 +89,20 @@ static void count_reads(struct program *p, const struct insn *code, const struct
         }
 }
 
+/* How much longer the warp waits behind what goes to its unit in parts. */
+static uint8_t further_parts(const struct uop *u, const struct config *cfg,
+                             const struct program *p) {
+    const bool wide = u->op == OP_SASS && sass_class(u->sub) == CLASS_WIDE;
+    return (uint8_t)(wide && p->kind[u->unit] == cfg->unit_wide ? cfg->wide_stall : 0);
+}
+
 /* ---- programs ---------------------------------------------------------------------------- */
 
 static void decode_one(struct program *p, const struct insn *in, const struct config *cfg,
                        uint32_t pc) {
     const struct uop *u = &p->code[pc];
     struct control_bits *c = &p->control[pc];
-    *c = (struct control_bits){.stall = stall_of(in),
+    *c = (struct control_bits){.stall = (uint8_t)(stall_of(in) + further_parts(u, cfg, p)),
                                .wait = (uint8_t)(BITS(WAIT) & ((1u << NAMED_COUNTERS) - 1)),
                                .counter = counter_of(BITS(COUNTER)),
                                .left = (uint8_t)BITS(LEFT),

@@ -42,6 +42,8 @@ enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *
 enum error sass_decode(struct decoder *dec, const struct config *cfg, const struct times *times);
 /* How many rows an operation of sass.def takes from the one on that a letter names; 0: none. */
 uint8_t sass_words(uint32_t op, char letter);
+/* The latency class of an operation of compiled code. */
+uint8_t sass_class(uint32_t op);
 /* Does no lane go on behind this instruction, unless it is guarded? */
 bool sass_ends(const struct uop *u);
 /* Find which barrier registers are named; returns the end of the registers that are, uniform ones

@@ -190,6 +190,8 @@ enum error sass_copy(struct decoder *dec, const struct insn *in, struct uop *u) 
     return sass_group(dec, in->q, 1, &u->q);
 }
 
+uint8_t sass_class(uint32_t op) { return (uint8_t)rows[op].cls; }
+
 uint8_t sass_words(uint32_t op, char letter) {
     const char *s = rows[op].operands;
     while (*s && *s != letter) s++;

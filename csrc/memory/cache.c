@@ -174,20 +174,6 @@ void cache_prefetch(const struct cache *c, uint32_t line) {
         __builtin_prefetch(&c->lines[first + way], 1);
 }
 
-/* Keys of last use and way are compared, without branches: no host can predict which way is the
- * oldest. Empty ways have never been used, so they come first. */
-uint32_t cache_victim(const struct cache *c, uint32_t line) {
-    const uint32_t first = first_way(c, line);
-    uint64_t oldest = UINT64_MAX;
-    for (uint32_t way = 0; way < c->ways; way++) {
-        const struct cache_line *l = &c->lines[first + way];
-        const uint64_t tied = l->tie ? UINT64_MAX : 0;
-        const uint64_t key = (l->used << WAY_BITS | way) | tied;
-        oldest = key < oldest ? key : oldest;
-    }
-    return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & (MAX_WAYS - 1));
-}
-
 /* Whether a line is to go before another one. */
 static bool goes_before(const struct cache_line *a, const struct cache_line *b) {
     return a->used_again != b->used_again ? b->used_again : a->used < b->used;
@@ -204,6 +190,28 @@ static uint32_t oldest(struct cache *c, uint32_t first) {
     if (found != CACHE_NONE && c->lines[found].used_again)
         for (uint32_t way = first; way < first + c->ways; way++) c->lines[way].used_again = false;
     return found;
+}
+
+/* The way of a set that has no line, or else whose line goes. */
+static uint32_t empty_or_oldest(struct cache *c, uint32_t first) {
+    for (uint32_t way = first; way < first + c->ways; way++)
+        if (cache_number(c, way) == CACHE_NONE) return way;
+    return oldest(c, first);
+}
+
+/* Keys of last use and way are compared, without branches: no host can predict which way is the
+ * oldest. Empty ways have never been used, so they come first. */
+uint32_t cache_victim(struct cache *c, uint32_t line) {
+    const uint32_t first = first_way(c, line);
+    if (c->room.most) return empty_or_oldest(c, first);
+    uint64_t oldest = UINT64_MAX;
+    for (uint32_t way = 0; way < c->ways; way++) {
+        const struct cache_line *l = &c->lines[first + way];
+        const uint64_t tied = l->tie ? UINT64_MAX : 0;
+        const uint64_t key = (l->used << WAY_BITS | way) | tied;
+        oldest = key < oldest ? key : oldest;
+    }
+    return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & (MAX_WAYS - 1));
 }
 
 uint32_t cache_make_room(struct cache *c, uint32_t line) {

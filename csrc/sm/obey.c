@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
+#include "sm/pipe.h"
 #include "sm/scoreboard.h"
 
 /* Where a counter's list has its i-th load. */
@@ -160,6 +161,14 @@ struct until obey_await(const struct sm *sm, uint32_t warp, const struct control
 
 /* ---- issue ------------------------------------------------------------------------------- */
 
+/* When an instruction that issues at cycle t has read its sources. An access does so when it leaves
+ * its sub-core's queue. */
+static ALWAYS_INLINE uint64_t has_read(const struct sm *sm, uint32_t warp, const struct uop *u,
+                                       const struct control_bits *bits, uint64_t t) {
+    const bool queued = u->path == PATH_MEMORY && u->op != OP_LD_CONST && sm->m->cfg->lsu_queue;
+    return (queued ? pipe_leave(sm, sm->subcore_of[warp], t) : t) + bits->read_clocks;
+}
+
 /* The result of an instruction is counted. */
 static ALWAYS_INLINE void raise_counter(const struct sm *sm, uint32_t warp, uint32_t number,
                                         uint64_t t) {
@@ -173,12 +182,14 @@ static ALWAYS_INLINE void raise_counter(const struct sm *sm, uint32_t warp, uint
         set_loads(d, number, loads + 1);
     } else {
         const bool memory = u->path == PATH_MEMORY;
-        drops(sm, warp, number, t + (memory ? bits->read_clocks : u->latency), WAIT_ALU);
+        drops(sm, warp, number, memory ? has_read(sm, warp, u, bits, t) : t + u->latency, WAIT_ALU);
     }
 }
 
 void obey_count(struct sm *sm, uint32_t warp, const struct control_bits *bits, uint64_t t) {
-    if (bits->read != NO_COUNTER) drops(sm, warp, bits->read, t + bits->read_clocks, WAIT_UNIT);
+    const struct uop *u = &sm->m->program->code[sm->warps[warp].pc];
+    if (bits->read != NO_COUNTER)
+        drops(sm, warp, bits->read, has_read(sm, warp, u, bits, t), WAIT_UNIT);
     if (bits->write != NO_COUNTER) raise_counter(sm, warp, bits->write, t);
     if (!bits->alone) return;
     sm->alone |= 1ull << warp;

@@ -11,8 +11,6 @@
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* When an access that issues at cycle t leaves its sub-core's queue: behind the one in front, and
- * if there is room in the SM's. */
 static ALWAYS_INLINE uint64_t leave(const struct sm *sm, uint32_t core, uint64_t t) {
     const struct pipe *p = &sm->pipe;
     const uint32_t room = sm->m->cfg->pipe_queue;
@@ -75,6 +73,8 @@ static ALWAYS_INLINE uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t c
 }
 
 /* ---- the queues -------------------------------------------------------------------------- */
+
+uint64_t pipe_leave(const struct sm *sm, uint32_t core, uint64_t t) { return leave(sm, core, t); }
 
 uint64_t pipe_begin(const struct sm *sm, uint32_t core, const struct uop *u, uint64_t t) {
     const struct pipe *p = &sm->pipe;

@@ -28,7 +28,10 @@ struct pipe {
     uint32_t count[MAX_SUBCORES], begun;
 };
 
-/* When an access that issues at cycle t comes to the banks, or goes out to memory. */
+/* When an access that issues at cycle t leaves its sub-core's queue: behind the one in front, and
+ * if there is room in the SM's. */
+uint64_t pipe_leave(const struct sm *sm, uint32_t core, uint64_t t);
+/* When it comes to the banks, or goes out to memory. */
 uint64_t pipe_begin(const struct sm *sm, uint32_t core, const struct uop *u, uint64_t t);
 /* How much later than that of one pass and one word a value comes. */
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words);

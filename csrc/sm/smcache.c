@@ -362,9 +362,11 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 
 /* ---- fills ------------------------------------------------------------------------------- */
 
-/* Put what has come of a line into the cache. */
-static void install(struct sm *sm, struct sm_cache *c, uint32_t line, const struct access *fill) {
-    const uint32_t index = way_for(sm, (enum sm_cache_id)fill->cache, line);
+/* Put what has come of a line into the cache. What several accesses wait for has been used again. */
+static void install(struct sm *sm, struct sm_cache *c, const struct miss *m,
+                    const struct access *fill) {
+    const uint32_t index = way_for(sm, (enum sm_cache_id)fill->cache, m->line);
+    c->cache.lines[index].used_again |= m->waiting > 1;
     c->cache.lines[index].valid |= fill->sub;
     if (!c->cache.data) return;
     const uint32_t inside = fill->addr[0] & ((1u << c->cache.line_shift) - 1);
@@ -435,7 +437,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct miss *m = &c->misses.miss[fill->miss];
     const uint32_t line = m->line;
     expect(sm, (enum sm_cache_id)fill->cache, m, false);
-    if (m->open) install(sm, c, line, fill);
+    if (m->open) install(sm, c, m, fill);
     room_line(sm, (enum sm_cache_id)fill->cache, line);
     m->arrived |= fill->sub;
     const uint32_t list = hand_out(sm, c, m, fill);

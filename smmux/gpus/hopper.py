@@ -88,6 +88,7 @@ _CORE: dict[str, Value] = {
     "sfu_slots": (0, "NA"),
     "fmul_on_sfu": (0, "NA"),
     "dependence": ("control", "HOPPER"),
+    "wide_stall": (2, "HOPPER"),  # fixed_chains.csv: IMAD.WIDE and IMAD.HI, with all stall counts
     "read_ports": (3, "HOPPER; DER"),  # what mixed_banks.csv shows
     "read_shared": (8, "HOPPER"),  # release.csv has a clock more, in which the next instruction issues
     "read_global": (10, "HOPPER"),

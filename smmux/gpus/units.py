@@ -15,6 +15,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "list_registers": (0, "MODEL"),
     "code_registers": (0, "NA"),
     "dependence": ("scoreboard", "NA"),
+    "wide_stall": (0, "NA"),
     "read_ports": (0, "NA"),
     "read_shared": (0, "NA"),
     "read_global": (0, "NA"),

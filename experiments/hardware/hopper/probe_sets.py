@@ -13,13 +13,27 @@ from .cuda_driver import CARVEOUT, MAX_DYNAMIC_SHARED
 KB, LINE = 1 << 10, 128
 SIZES = (228, 196, 164, 132, 100, 64, 32)
 """Of shared memory, in kB."""
+HIT = 200
+"""No load that hits takes so many clocks."""
 KEPT_FREE = 56
 """Lines of what shared memory leaves that are for those on their way."""
 OVER = (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.7, 1.9, 2.1)
 """Lines of a round over those that the L1 keeps."""
 DISTANCES = (8, 16, 32, 64, 96, 128, 160, 192, 256)
 
+HOT = np.arange(32)
+AT_ONCE = 1 << 25
+"""Added to the number of a line that is asked for twice at once."""
+ASKED = {"once": [HOT], "twice": [HOT, HOT], "twice at once": [HOT + AT_ONCE]}
+"""Some lines as they are asked for."""
+
 Steps = Callable[[Sequence[int] | np.ndarray], np.ndarray]
+
+
+def offsets(lines: Sequence[int] | np.ndarray) -> np.ndarray:
+    """The steps of sets.cu for numbers of lines."""
+    numbers = np.asarray(lines, np.int64)
+    return np.asarray(numbers % AT_ONCE * LINE + 2 * (numbers >= AT_ONCE), np.uint32)
 
 
 def stepper(bench: Bench, kilobytes: int) -> Steps:
@@ -29,13 +43,13 @@ def stepper(bench: Bench, kilobytes: int) -> Steps:
     function = module["steps"]
 
     def misses(lines: Sequence[int] | np.ndarray) -> np.ndarray:
-        steps = np.asarray(lines, np.int64).astype(np.uint32) * np.uint32(LINE)
+        steps = offsets(lines)
         room = min(kilobytes - 2, 220) * KB
         assert 4 * len(steps) <= room
         function.set(MAX_DYNAMIC_SHARED, room).set(CARVEOUT, 100 * kilobytes // 228)  # the driver takes the step above
         card.put(places, steps)
         function(1, 1, base, places, np.int32(len(steps)), out, shared=room)
-        return np.asarray(card.get(out, len(steps), np.uint16) > 100)
+        return np.asarray(card.get(out, len(steps), np.uint16) > HIT)
 
     return misses
 
@@ -76,8 +90,15 @@ def beside(hot: int, count: int) -> np.ndarray:
     return np.concatenate([np.tile(np.arange(hot), (count, 1)), new[:, None]], axis=1)
 
 
+def behind(asked: str, new: int) -> np.ndarray:
+    """The lines of `ASKED`, new ones in a shuffled order, and those lines again."""
+    first, others = ASKED[asked], 2000 + np.random.default_rng(5).permutation(30000)[:new]
+    return np.concatenate([*first, others, HOT])
+
+
 def l1_stay(bench: Bench) -> Iterator[Row]:
-    """With 228 kB of shared memory: what part is missed of lines that come again, or stay in use."""
+    """With 228 kB of shared memory: what part is missed of lines that come again, or stay in use. With 32 kB: of lines
+    that were asked for before so many new ones."""
     steps = stepper(bench, 228)
     steps(np.arange(30000))
     for times in (2, 3):
@@ -87,6 +108,11 @@ def l1_stay(bench: Bench) -> Iterator[Row]:
     for hot in (1, 8, 32, 64, 128, 150):
         found = steps(beside(hot, most(228) // (hot + 1)).ravel()).reshape(-1, hot + 1)
         yield {"what": "in use beside new ones", "lines": hot, "missed": found[len(found) // 3 :, :hot].mean()}
+    steps = stepper(bench, 32)
+    for asked in ASKED:
+        for new in (500, 1000, 1500, 2000, 3000, 5000):
+            missed = steps(behind(asked, new))[-len(HOT) :].mean()
+            yield {"what": f"asked for {asked} before new ones", "lines": new, "missed": missed}
 
 
 def overflows(steps: Steps, lines: Sequence[int], rounds: int = 10) -> bool:

@@ -1,7 +1,8 @@
 // Which lines the L1 keeps. Addresses are chosen by the host.
 
-// A list of loads, one after the other, each timed: offsets from `base`, or an odd number, which empties the L1. The list
-// lies in shared memory, so that nothing but its loads comes into the L1.
+// A list of loads, one after the other, each timed: offsets from `base`, or an odd number, which empties the L1. With two
+// added to the offset another load of the same word follows at once. The list lies in shared memory, so that nothing but
+// its loads comes into the L1.
 extern "C" __global__ void steps(const char *base, const unsigned *list, int count, unsigned short *out) {
     extern __shared__ unsigned step[];
     for (int i = 0; i < count; i++)
@@ -9,12 +10,13 @@ extern "C" __global__ void steps(const char *base, const unsigned *list, int cou
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
     unsigned sum = 0;
     for (int i = 0; i < count; i++) {
-        unsigned begin, end, value = 0;
-        const char *at = base + step[i] + (sum & 0x80000000u);
+        unsigned begin, end, value = 0, second = 0;
+        const char *at = base + (step[i] & ~2u) + (sum & 0x80000000u);
         asm volatile("mov.u32 %0, %%clock;" : "=r"(begin)::"memory");
         if (step[i] & 1) asm volatile("fence.acq_rel.gpu;" ::: "memory");
         else asm volatile("ld.weak.global.b32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
-        sum += value & 0x7fffff;
+        if (step[i] & 2) asm volatile("ld.weak.global.b32 %0, [%1];" : "=r"(second) : "l"(at) : "memory");
+        sum += (value & 0x7fffff) + (second & 0x7fffff);
         // The second clock waits for the value.
         asm volatile("{.reg .pred p; setp.eq.u32 p, %1, 0x7fffffff; @p trap; mov.u32 %0, %%clock;}"
                      : "=r"(end) : "r"(sum) : "memory");
