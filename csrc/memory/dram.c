@@ -22,6 +22,9 @@ static const struct page_policy *const pages[] = {
 #include "tables/policies.def"
 };
 
+/* So many banks as bits. */
+static uint64_t all_banks(uint32_t banks) { return UINT64_MAX >> (DRAM_MAX_BANKS - banks); }
+
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase) {
     const struct dram_policy *policy = policies[cfg->dram_policy];
     *d = (struct dram){
@@ -30,7 +33,7 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
         .t = dram_timing(cfg),
         .banks = cfg->dram_banks,
         .group_mask = cfg->dram_groups - 1,
-        .closed = cfg->dram_banks == 32 ? UINT32_MAX : (1u << cfg->dram_banks) - 1,
+        .closed = all_banks(cfg->dram_banks),
         .window = policy->window ? policy->window : cfg->dram_window,
         .age_cap = cfg->dram_age_cap,
         .policy = policy,
@@ -87,7 +90,7 @@ static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, 
 /* Find the next command of a serving bank, and when the bank itself allows it. */
 static void bank_plan(struct dram *d, uint32_t b) {
     const struct dram_bank *k = &d->bank[b];
-    const uint32_t bit = 1u << b;
+    const uint64_t bit = 1ull << b;
     if (dram_is_open(d, b) && k->row == d->wanted[b]) {
         d->ready[b] = k->col_ready;
         d->column |= bit;
@@ -122,7 +125,7 @@ static void bank_serve(struct dram *d, uint32_t b) {
     if (d->trace) sample_request(d, b, e->row);
     k->entry = entry;
     k->bursts = e->bursts;
-    d->writing = (d->writing & ~(1u << b)) | (uint32_t)e->write << b;
+    d->writing = (d->writing & ~(1ull << b)) | (uint64_t)e->write << b;
     d->wanted[b] = e->row;
     bank_plan(d, b);
 }
@@ -131,19 +134,19 @@ static void bank_serve(struct dram *d, uint32_t b) {
 static void admit(struct dram *d) {
     for (;;) {
         while (d->admits <= d->now) enter(d);
-        uint32_t idle = d->waiting & ~(d->column | d->row);
+        uint64_t idle = d->waiting & ~(d->column | d->row);
         if (!idle) return;
-        for (; idle; idle &= idle - 1) bank_serve(d, bits_lowest(idle));
+        for (; idle; idle &= idle - 1) bank_serve(d, bits_lowest64(idle));
     }
 }
 
 /* ---- commands ---------------------------------------------------------------------------- */
 
 /* Candidates are compared as keys: clock, then turn, which is the bank counted from d->first. */
-#define TURN_BITS 5
+#define TURN_BITS 6
 
 /* Banks as bits in order of their turn. */
-static inline uint32_t turns(const struct dram *d, uint32_t banks) {
+static inline uint64_t turns(const struct dram *d, uint64_t banks) {
     return banks >> d->first | banks << (-d->first & (DRAM_MAX_BANKS - 1));
 }
 
@@ -154,10 +157,10 @@ static inline uint32_t bank_at(const struct dram *d, uint64_t turn) {
 
 /* The key of the first of these banks to issue a column command, or `best` if that is less; the bus
  * is free for such commands at `bus`. */
-static inline uint64_t first_column(const struct dram *d, uint32_t banks, uint64_t bus,
+static inline uint64_t first_column(const struct dram *d, uint64_t banks, uint64_t bus,
                                     const uint64_t *group, uint64_t best) {
-    for (uint32_t m = turns(d, banks); m && bus <= best >> TURN_BITS; m &= m - 1) {
-        const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
+    for (uint64_t m = turns(d, banks); m && bus <= best >> TURN_BITS; m &= m - 1) {
+        const uint32_t turn = bits_lowest64(m), b = bank_at(d, turn);
         uint64_t at = later(d->ready[b], group[b & d->group_mask]);
         at = later(at, bus);
         const uint64_t key = at << TURN_BITS | turn;
@@ -172,8 +175,8 @@ static inline uint64_t first_column(const struct dram *d, uint32_t banks, uint64
 static uint64_t first_row(struct dram *d, uint64_t floor) {
     const uint64_t activate = later(floor, d->bus_ready[DRAM_ACTIVATE]);
     uint64_t best = UINT64_MAX;
-    for (uint32_t m = turns(d, d->row); m; m &= m - 1) {
-        const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
+    for (uint64_t m = turns(d, d->row); m; m &= m - 1) {
+        const uint32_t turn = bits_lowest64(m), b = bank_at(d, turn);
         const uint64_t other =
             dram_is_open(d, b) ? later(floor, d->group_pre_ready[b & d->group_mask]) : activate;
         const uint64_t key = later(d->ready[b], other) << TURN_BITS | turn;
@@ -188,7 +191,7 @@ static uint64_t first_row(struct dram *d, uint64_t floor) {
 static uint64_t choose(struct dram *d, uint32_t *bank) {
     const uint64_t floor = later(d->now, d->command_free);
     const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
-    const uint32_t writes = d->column & d->writing, reads = d->column ^ writes;
+    const uint64_t writes = d->column & d->writing, reads = d->column ^ writes;
     const uint64_t *of_read = d->group_ready[DRAM_READ], *of_write = d->group_ready[DRAM_WRITE];
     uint64_t best = UINT64_MAX;
     if (!writes) {
@@ -211,7 +214,7 @@ static uint64_t choose(struct dram *d, uint32_t *bank) {
 static void close_row(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     const uint64_t at = later(k->pre_ready, d->group_pre_ready[b & d->group_mask]);
-    d->closed |= 1u << b;
+    d->closed |= 1ull << b;
     k->act_ready = later(k->act_ready, at + d->t.rp);
     d->stats.precharges++;
 }
@@ -230,10 +233,10 @@ NOINLINE static void record_column(struct dram *d, uint32_t b, uint64_t at, bool
  * of this kind until the bank may go on itself. */
 static inline bool stays_chosen(const struct dram *d, uint32_t b, bool write) {
     const struct dram_timing *t = &d->t;
-    const uint32_t others = d->column & ~(1u << b);
+    const uint64_t others = d->column & ~(1ull << b);
     if (d->log || d->trace) return false;
     if (!others) return true;
-    if (t->step > t->ccd || turns(d, others) & (turns(d, 1u << b) - 1)) return false;
+    if (t->step > t->ccd || turns(d, others) & (turns(d, 1ull << b) - 1)) return false;
     return t->step < (write ? t->wtr : t->rtw) || !(others & (write ? ~d->writing : d->writing));
 }
 
@@ -291,7 +294,7 @@ static inline bool serve_next(struct dram *d, uint32_t b, uint64_t at, bool writ
  * until `end`, nothing new is known; returns when the last one does. */
 static uint64_t issue_columns(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
     struct dram_bank *k = &d->bank[b];
-    const bool write = d->writing >> b & 1u, again = stays_chosen(d, b, write);
+    const bool write = d->writing >> b & 1, again = stays_chosen(d, b, write);
     const uint32_t step = d->t.step;
     uint32_t count = 1;
     bool done, closing = false;
@@ -310,14 +313,14 @@ static uint64_t issue_columns(struct dram *d, uint32_t b, uint64_t at, uint64_t 
     end_columns(d, b, at, write, count);
     if (d->log) record_column(d, b, at, write, closing);
     if (closing) close_row(d, b);
-    if (done) d->column &= ~(1u << b);
+    if (done) d->column &= ~(1ull << b);
     return at;
 }
 
 static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
     const struct dram_timing *t = &d->t;
     struct dram_bank *k = &d->bank[b];
-    d->closed &= ~(1u << b);
+    d->closed &= ~(1ull << b);
     k->row = d->wanted[b];
     k->col_ready = at + t->rcd;
     k->pre_ready = at + t->ras;
@@ -331,7 +334,7 @@ static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
 }
 
 static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
-    d->closed |= 1u << b;
+    d->closed |= 1ull << b;
     d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rp);
     d->stats.precharges++;
     record(d, at, DRAM_PRECHARGE, b, 0);
@@ -339,8 +342,8 @@ static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
 
 /* Issue the bank's next command; before `end` nothing changes but by commands. */
 static void issue(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
-    assert(((d->column | d->row) >> b & 1u) && at >= d->now && at >= d->command_free);
-    if (d->column >> b & 1u) {
+    assert(((d->column | d->row) >> b & 1) && at >= d->now && at >= d->command_free);
+    if (d->column >> b & 1) {
         at = issue_columns(d, b, at, end);
     } else {
         if (dram_is_open(d, b)) issue_precharge(d, b, at);
@@ -354,12 +357,12 @@ static void issue(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
 
 /* Precharge all open banks, refresh, and plan the serving banks again. */
 NOINLINE static void refresh(struct dram *d) {
-    const uint32_t all = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
+    const uint64_t all = all_banks(d->banks);
     uint64_t at = later(d->refresh_due, d->command_free);
     if (d->closed != all) {
         uint64_t precharge = at;
-        for (uint32_t m = all & ~d->closed; m; m &= m - 1) {
-            const uint32_t b = bits_lowest(m);
+        for (uint64_t m = all & ~d->closed; m; m &= m - 1) {
+            const uint32_t b = bits_lowest64(m);
             precharge = later(precharge, d->bank[b].pre_ready);
             precharge = later(precharge, d->group_pre_ready[b & d->group_mask]);
             d->stats.precharges++;
@@ -375,7 +378,7 @@ NOINLINE static void refresh(struct dram *d) {
     d->row_bound = 0;
     for (uint32_t b = 0; b < d->banks; b++)
         d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rfc);
-    for (uint32_t m = d->column | d->row; m; m &= m - 1) bank_plan(d, bits_lowest(m));
+    for (uint64_t m = d->column | d->row; m; m &= m - 1) bank_plan(d, bits_lowest64(m));
     d->command_free = at + 1;
     d->refresh_due += d->t.refi;
 }
@@ -383,7 +386,7 @@ NOINLINE static void refresh(struct dram *d) {
 /* Refreshes of a channel that has nothing else to do come when they are due, all alike: count
  * all but the last ones. */
 NOINLINE static void skip_refreshes(struct dram *d) {
-    const uint32_t all = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
+    const uint64_t all = all_banks(d->banks);
     if (d->refresh_due > d->now || (d->now - d->refresh_due) / 4 < d->t.refi || d->closed != all ||
         (d->column | d->row) || d->command_free > d->refresh_due ||
         (d->log && d->log->count < d->log->capacity))

@@ -22,9 +22,10 @@
 #include "base/config.h"
 #include "base/errors.h"
 
-#define DRAM_MAX_BANKS 32u
-#define DRAM_NEVER     UINT64_MAX
-#define DRAM_NONE      UINT32_MAX
+#define DRAM_MAX_BANKS  64u
+#define DRAM_MAX_GROUPS 32u
+#define DRAM_NEVER      UINT64_MAX
+#define DRAM_NONE       UINT32_MAX
 
 enum dram_command_kind {
     DRAM_READ,
@@ -127,12 +128,12 @@ struct dram {
     uint64_t row_bound;             /* no activate or precharge of a serving bank before this */
     uint64_t ready[DRAM_MAX_BANKS]; /* bank's next command: bank-local constraints */
     uint64_t bus_ready[4];          /* constraints of the channel, by kind */
-    uint64_t group_ready[2][DRAM_MAX_BANKS]; /* for reads and for writes */
-    uint64_t group_pre_ready[DRAM_MAX_BANKS];
-    uint32_t column, row; /* serving banks whose next command is a read or write; the others */
-    uint32_t writing;     /* banks whose request is a write */
-    uint32_t closed;      /* banks without an open row */
-    uint32_t waiting;     /* banks with requests in the window */
+    uint64_t group_ready[2][DRAM_MAX_GROUPS]; /* for reads and for writes */
+    uint64_t group_pre_ready[DRAM_MAX_GROUPS];
+    uint64_t column, row; /* serving banks whose next command is a read or write; the others */
+    uint64_t writing;     /* banks whose request is a write */
+    uint64_t closed;      /* banks without an open row */
+    uint64_t waiting;     /* banks with requests in the window */
     uint32_t first;       /* round-robin start */
     uint64_t refresh_due;
     uint32_t wanted[DRAM_MAX_BANKS]; /* row of the request being served */

@@ -58,7 +58,7 @@ void dram_check(const struct dram *d) {
     for (uint32_t bank = 0; bank < d->banks; bank++) waiting += check_bank(d, bank);
     assert(waiting == d->window_used && waiting <= d->window);
     assert(d->admits == (waiting < d->window ? next_arrival(d) : DRAM_NEVER));
-    assert(waiting + bits_count(d->column | d->row) + check_ordered(d, &d->fifo) +
+    assert(waiting + bits_count64(d->column | d->row) + check_ordered(d, &d->fifo) +
                check_ordered(d, &d->done) + free_entries(d) ==
            d->fresh);
 }

@@ -26,7 +26,7 @@ struct page_policy {
 #include "tables/policies.def"
 
 static inline bool dram_is_open(const struct dram *d, uint32_t bank) {
-    return !(d->closed >> bank & 1u);
+    return !(d->closed >> bank & 1);
 }
 
 /* The last of the requests before the oldest one to the bank's row; DRAM_NONE: there are none

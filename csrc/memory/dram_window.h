@@ -21,7 +21,7 @@ static inline uint32_t list_take(const struct dram_entry *pool, struct dram_list
 
 /* Is the bank serving a request? */
 static inline bool is_busy(const struct dram *d, uint32_t b) {
-    return (d->column | d->row) >> b & 1u;
+    return (d->column | d->row) >> b & 1;
 }
 
 /* When the oldest request outside the window arrives; DRAM_NEVER: there is none. */
@@ -33,7 +33,7 @@ static inline uint64_t next_arrival(const struct dram *d) {
 static inline void enter(struct dram *d) {
     const uint32_t e = list_take(d->pool, &d->fifo), b = d->pool[e].bank;
     list_append(d->pool, &d->bank[b].candidates, e);
-    d->waiting |= 1u << b;
+    d->waiting |= 1ull << b;
     d->admits = ++d->window_used < d->window ? next_arrival(d) : DRAM_NEVER;
 }
 
@@ -58,7 +58,7 @@ static inline uint32_t window_take(struct dram *d, uint32_t b) {
     if (pool[e].row != k->row && list->tail != e) passed = d->policy->pass(d, b);
     if (passed == DRAM_NONE) {
         list->head = pool[e].next;
-        if (list->head == DRAM_NONE) d->waiting &= ~(1u << b);
+        if (list->head == DRAM_NONE) d->waiting &= ~(1ull << b);
     } else {
         e = pool[passed].next;
         pool[passed].next = pool[e].next;
