@@ -36,6 +36,7 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
         .closed = all_banks(cfg->dram_banks),
         .window = policy->window ? policy->window : cfg->dram_window,
         .age_cap = cfg->dram_age_cap,
+        .row_slots = cfg->dram_row_slots,
         .policy = policy,
         .page = pages[cfg->dram_page],
         .refresh_due = cfg->t_refi ? cfg->t_refi + (uint64_t)phase : DRAM_NEVER,
@@ -189,7 +190,7 @@ static uint64_t first_row(struct dram *d, uint64_t floor) {
 /* Choose the bank whose next command is legal first, ties in round-robin order; returns that clock.
  */
 static uint64_t choose(struct dram *d, uint32_t *bank) {
-    const uint64_t floor = later(d->now, d->command_free);
+    const uint64_t floor = later(d->now, d->column_free);
     const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
     const uint64_t writes = d->column & d->writing, reads = d->column ^ writes;
     const uint64_t *of_read = d->group_ready[DRAM_READ], *of_write = d->group_ready[DRAM_WRITE];
@@ -203,7 +204,7 @@ static uint64_t choose(struct dram *d, uint32_t *bank) {
         if (read > write) best = first_column(d, reads, read, of_read, best);
     }
     if (d->row && d->row_bound <= best >> TURN_BITS) {
-        const uint64_t row = first_row(d, floor);
+        const uint64_t row = first_row(d, later(d->now, d->row_free));
         best = row < best ? row : best;
     }
     *bank = bank_at(d, best);
@@ -342,8 +343,10 @@ static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
 
 /* Issue the bank's next command; before `end` nothing changes but by commands. */
 static void issue(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
-    assert(((d->column | d->row) >> b & 1) && at >= d->now && at >= d->command_free);
-    if (d->column >> b & 1) {
+    const bool column = d->column >> b & 1;
+    assert(((d->column | d->row) >> b & 1) && at >= d->now);
+    assert(at >= (column ? d->column_free : d->row_free));
+    if (column) {
         at = issue_columns(d, b, at, end);
     } else {
         if (dram_is_open(d, b)) issue_precharge(d, b, at);
@@ -352,13 +355,18 @@ static void issue(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
         d->row_bound = 0;
         bank_plan(d, b);
     }
-    d->command_free = d->now = at + 1;
+    if (column || !d->row_slots) d->column_free = at + 1;
+    if (!column || !d->row_slots) d->row_free = at + 1;
+    d->now = d->row_slots ? at : at + 1;
 }
+
+/* The clock after the last command. */
+static uint64_t command_free(const struct dram *d) { return later(d->column_free, d->row_free); }
 
 /* Precharge all open banks, refresh, and plan the serving banks again. */
 NOINLINE static void refresh(struct dram *d) {
     const uint64_t all = all_banks(d->banks);
-    uint64_t at = later(d->refresh_due, d->command_free);
+    uint64_t at = later(d->refresh_due, command_free(d));
     if (d->closed != all) {
         uint64_t precharge = at;
         for (uint64_t m = all & ~d->closed; m; m &= m - 1) {
@@ -379,7 +387,7 @@ NOINLINE static void refresh(struct dram *d) {
     for (uint32_t b = 0; b < d->banks; b++)
         d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rfc);
     for (uint64_t m = d->column | d->row; m; m &= m - 1) bank_plan(d, bits_lowest64(m));
-    d->command_free = at + 1;
+    d->column_free = d->row_free = at + 1;
     d->refresh_due += d->t.refi;
 }
 
@@ -388,7 +396,7 @@ NOINLINE static void refresh(struct dram *d) {
 NOINLINE static void skip_refreshes(struct dram *d) {
     const uint64_t all = all_banks(d->banks);
     if (d->refresh_due > d->now || (d->now - d->refresh_due) / 4 < d->t.refi || d->closed != all ||
-        (d->column | d->row) || d->command_free > d->refresh_due ||
+        (d->column | d->row) || command_free(d) > d->refresh_due ||
         (d->log && d->log->count < d->log->capacity))
         return;
     for (uint32_t b = 0; b < d->banks; b++)

@@ -7,7 +7,8 @@
  * that the DRAM policy chooses; this repeats until nothing moves. One command per clock: the
  * first bank, in round-robin order from the one after the last activated or precharged, whose
  * next command is legal. The last access of a request may close the row too, as the page policy
- * decides (dram_policy.h). When refresh is due nothing else issues until all banks are
+ * decides (dram_policy.h). With dram_row_slots activates and precharges have slots of their own, one
+ * per clock, beside that of reads and writes. When refresh is due nothing else issues until all banks are
  * precharged and refreshed.
  *
  * Requests arrive in order of time, and dram_advance(limit) issues only commands before
@@ -124,7 +125,7 @@ struct dram {
     uint64_t now;                   /* clock of the next decision */
     uint64_t admits;                /* when the next request enters the window; DRAM_NEVER: that is
                                        full, or there is none */
-    uint64_t command_free;          /* clock after the last command */
+    uint64_t column_free, row_free; /* clock after the last read or write; activate or precharge */
     uint64_t row_bound;             /* no activate or precharge of a serving bank before this */
     uint64_t ready[DRAM_MAX_BANKS]; /* bank's next command: bank-local constraints */
     uint64_t bus_ready[4];          /* constraints of the channel, by kind */
@@ -142,6 +143,7 @@ struct dram {
     uint32_t banks, group_mask; /* group of bank b: b & group_mask */
     uint32_t window, window_used;
     uint32_t age_cap; /* dram_age_cap */
+    bool row_slots;   /* dram_row_slots */
     const struct dram_policy *policy;
     const struct page_policy *page;
     uint64_t act_times[4];

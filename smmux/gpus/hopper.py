@@ -209,17 +209,18 @@ _MEMORY: dict[str, Value] = {
     "l2_clean_pages": (0, "MODEL"),  # a window that is this long finds the rows
     "dram_latency": (150, "HOPPER; DER"),  # 686 clk for a miss, of which half cross the chip
     "dram_return": (44, "HOPPER; DER"),
-    # Two channels of a stack, of two pseudo channels each, as one of 64 bytes in two clocks, 3,352 GB/s in all: it has
-    # the command slots of both. A pseudo channel is a group, which moves 64 bytes in eight clocks.
+    # Two channels of a stack, of two pseudo channels each, as one of 64 bytes in two clocks, 3,352 GB/s in all. A pseudo
+    # channel is a group, which moves 64 bytes in eight clocks.
     "dram_khz": (2_619_000, "HOPPER"),  # that of the driver
     "dram_window": (256, "EST"),
-    "dram_banks": (32, "HBM3; MODEL"),  # eight of the 16 and more of each pseudo channel
+    "dram_banks": (64, "HBM3"),  # 16 of each pseudo channel; what a taller stack has more is left out
     "dram_groups": (4, "HBM3"),
     "dram_pseudo": (1, "HBM3"),
+    "dram_row_slots": (1, "HBM3"),  # row and column commands have wires of their own
     "dram_burst_bytes": (64, "HOPPER"),
     "dram_burst_clk": (2, "HOPPER; DER"),
-    "dram_bank_mask": (0x0000_7180, "HBM3; EST"),  # lines in turn over pseudo channels; a row has 1 kB
-    "dram_row_mask": (0xFFFF_8000, "HBM3; EST"),
+    "dram_bank_mask": (0x0000_F180, "HBM3; EST"),  # lines in turn over pseudo channels; a row has 1 kB
+    "dram_row_mask": (0xFFFF_0000, "HBM3; EST"),
     "t_ccd": (2, "HBM3; DER"),
     "t_ccdl": (8, "HBM3; DER"),
     "t_rcd": (51, "HBM3; DER"),
@@ -295,7 +296,7 @@ H200: dict[str, Value] = {
     "t_rp": (52, "HBM3; DER"),
     "t_ras": (90, "HBM3; DER"),
     "t_rc": (144, "HBM3; DER"),
-    "t_rrd": (6, "H200; FIT"),  # random sectors of 64 bytes, 1,533 GB/s
+    "t_rrd": (4, "H200; FIT"),  # random_chunks.csv: chunks of 64 bytes, 1,836 GB/s
     "t_cl": (40, "HBM3; DER"),
     "t_wl": (20, "HBM3; DER"),
     "t_wtr": (20, "HBM3; DER"),
