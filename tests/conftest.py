@@ -35,6 +35,8 @@ VECTORS = (
     "l1_sets",
     "l2_rounds",
     "matrices",
+    "queued_reads",
+    "row_walks",
     "store_bursts",
     "uniform_twins",
     "warp_turns",

@@ -23,7 +23,9 @@ static const struct page_policy *const pages[] = {
 };
 
 /* So many banks as bits. */
-static uint64_t all_banks(uint32_t banks) { return UINT64_MAX >> (DRAM_MAX_BANKS - banks); }
+static uint64_t all_banks(uint32_t banks) {
+    return banks == DRAM_MAX_BANKS ? UINT64_MAX : (1ull << banks) - 1;
+}
 
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase) {
     const struct dram_policy *policy = policies[cfg->dram_policy];

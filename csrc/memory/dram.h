@@ -7,9 +7,9 @@
  * that the DRAM policy chooses; this repeats until nothing moves. One command per clock: the
  * first bank, in round-robin order from the one after the last activated or precharged, whose
  * next command is legal. The last access of a request may close the row too, as the page policy
- * decides (dram_policy.h). With dram_row_slots activates and precharges have slots of their own, one
- * per clock, beside that of reads and writes. When refresh is due nothing else issues until all banks are
- * precharged and refreshed.
+ * decides (dram_policy.h). With dram_row_slots activates and precharges have slots of their own,
+ * one per clock, beside that of reads and writes. When refresh is due nothing else issues until all
+ * banks are precharged and refreshed.
  *
  * Requests arrive in order of time, and dram_advance(limit) issues only commands before
  * limit: the caller must have pushed every request that arrives before limit. Then the

@@ -362,7 +362,8 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 
 /* ---- fills ------------------------------------------------------------------------------- */
 
-/* Put what has come of a line into the cache. What several accesses wait for has been used again. */
+/* Put what has come of a line into the cache. What several accesses wait for has been used again.
+ */
 static void install(struct sm *sm, struct sm_cache *c, const struct miss *m,
                     const struct access *fill) {
     const uint32_t index = way_for(sm, (enum sm_cache_id)fill->cache, m->line);

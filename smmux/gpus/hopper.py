@@ -209,8 +209,8 @@ _MEMORY: dict[str, Value] = {
     "l2_clean_pages": (0, "MODEL"),  # a window that is this long finds the rows
     "dram_latency": (150, "HOPPER; DER"),  # 686 clk for a miss, of which half cross the chip
     "dram_return": (44, "HOPPER; DER"),
-    # Two channels of a stack, of two pseudo channels each, as one of 64 bytes in two clocks, 3,352 GB/s in all. A pseudo
-    # channel is a group, which moves 64 bytes in eight clocks.
+    # Two channels of a stack, of two pseudo channels each, as one of 64 bytes in two clocks, 3,352 GB/s in all. Pseudo
+    # channels are groups, which move 64 bytes in eight clocks.
     "dram_khz": (2_619_000, "HOPPER"),  # that of the driver
     "dram_window": (256, "EST"),
     "dram_banks": (64, "HBM3"),  # 16 of each pseudo channel; what a taller stack has more is left out

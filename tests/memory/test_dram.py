@@ -125,6 +125,9 @@ def test_no_timing_is_violated(name: str, mix: str) -> None:
     [
         {"t_rc": 70}, {"t_faw": 60}, {"t_rtpl": 12}, {"t_ccdl": 6}, {"t_ccd": 20}, {"t_ccd": 1, "t_ccdl": 0},
         {"t_cl": 2, "t_wl": 30, "t_ccd": 8}, {"dram_burst_clk": 4}, {"dram_groups": 2}, {"dram_window": 1},
+        {"dram_row_slots": 1},
+        {"dram_row_slots": 1, "dram_page": "closed", "t_ccd": 1, "t_ccdl": 0, "dram_burst_clk": 1},
+        {"dram_banks": 64, "dram_bank_mask": 0x3F00, "dram_row_mask": 0xFFFF_C000},
     ],
 )  # fmt: skip
 def test_no_timing_is_violated_in_variants(change: dict[str, int]) -> None:
@@ -249,12 +252,20 @@ def test_folded_banks_keep_neighbouring_rows_apart(name: str) -> None:
     [
         "t_rcd", "t_rp", "t_ras", "t_rc", "t_rrd", "t_cl", "t_wl", "t_ccd", "t_ccdl", "t_wtr", "t_wr", "t_rtp",
         "t_rtpl", "t_refi", "t_rfc", "t_faw", "dram_window", "dram_banks", "dram_groups", "dram_burst_clk",
-        "dram_bank_hash",
+        "dram_bank_hash", "dram_row_slots",
     ],
 )  # fmt: skip
 def test_every_parameter_matters(parameter: str) -> None:
     gpu = gpus.get("GTX480-48K")
-    new = {"dram_bank_hash": 0, "dram_banks": 8, "dram_groups": 1, "dram_window": 4, "t_rtp": 40, "t_rtpl": 40}
+    new = {
+        "dram_bank_hash": 0,
+        "dram_row_slots": 1,
+        "dram_banks": 8,
+        "dram_groups": 1,
+        "dram_window": 4,
+        "t_rtp": 40,
+        "t_rtpl": 40,
+    }
     changed = {parameter: new.get(parameter, getattr(gpu, parameter) + 30)}
     if parameter == "dram_banks":
         changed["dram_bank_mask"] = 0x6100

@@ -35,12 +35,18 @@ class Timing:
     rfc: int
     banks: int
     groups: int
+    row_slots: int
 
     @classmethod
     def of(cls, gpu: object) -> Timing:
         """The table of a machine."""
         names = {f: f"t_{f}" for f in cls.__dataclass_fields__}
-        names |= {"burst": "dram_burst_clk", "banks": "dram_banks", "groups": "dram_groups"}
+        names |= {
+            "burst": "dram_burst_clk",
+            "banks": "dram_banks",
+            "groups": "dram_groups",
+            "row_slots": "dram_row_slots",
+        }
         return cls(**{f: getattr(gpu, name) for f, name in names.items()})
 
     def group(self, bank: int) -> int:
@@ -77,6 +83,7 @@ class History:
     t: Timing
     banks: list[Bank] = field(init=False)
     last: int = NEVER  # clock of the last command
+    slots: dict[bool, int] = field(default_factory=lambda: {False: NEVER, True: NEVER})  # of reads and writes; of rows
     read: int = NEVER
     written: int = NEVER
     refreshed: int = NEVER
@@ -93,7 +100,8 @@ class History:
         if kind == PRECHARGE_ALL:
             each = [self.broken(clock, PRECHARGE, i) for i, one in enumerate(self.banks) if one.row is not None]
             return sorted({rule for rules in each for rule in rules})
-        rules = {"command bus": clock - self.last >= 1, "tRFC": clock - self.refreshed >= t.rfc}
+        before = self.slots[kind in (ACTIVATE, PRECHARGE)] if t.row_slots and kind != REFRESH else self.last
+        rules = {"command bus": clock - before >= 1, "tRFC": clock - self.refreshed >= t.rfc}
         if kind == ACTIVATE:
             rules["closed"] = b.row is None
             rules["tRC"] = clock - b.activated >= t.rc
@@ -125,7 +133,9 @@ class History:
     def apply(self, clock: int, kind: int, bank: int, row: int = -1) -> None:
         """The command is issued."""
         b = self.banks[bank]
-        self.last = clock
+        self.last = self.slots[kind in (ACTIVATE, PRECHARGE)] = clock
+        if kind in (PRECHARGE_ALL, REFRESH):
+            self.slots = dict.fromkeys(self.slots, clock)
         if kind == ACTIVATE:
             b.row, b.activated = row, clock
             self.activates.append(clock)

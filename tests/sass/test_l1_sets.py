@@ -11,7 +11,7 @@ import pytest
 import smmux
 from experiments.hardware.hopper.bench import FOLDER
 from experiments.hardware.hopper.findings import rows
-from experiments.hardware.hopper.probe_sets import again, beside, rounds_of
+from experiments.hardware.hopper.probe_sets import HIT, HOT, again, behind, beside, offsets, rounds_of
 from smmux import gpus
 from smmux.compiler.sass import tools
 from smmux.modules.module import Module
@@ -50,19 +50,25 @@ class Steps:
 
     def __call__(self, lines: Sequence[int] | np.ndarray) -> np.ndarray:
         data = np.zeros(1 << 26, np.uint8)
-        steps = np.asarray(lines, np.int64) * 128 + 128 * FIRST - address(len(data))
-        steps, out = steps.astype(np.uint32), np.zeros(len(lines), np.uint16)
+        steps = offsets(lines) + np.uint32(128 * FIRST - address(len(data)))
+        out = np.zeros(len(lines), np.uint16)
         values = [data, steps, np.int32(len(steps)), out]
         module()["steps"].simulate(1, 1, values, gpu=self.gpu, dynamic_shared=4 * len(steps))
-        return np.asarray(out > 100)
+        return np.asarray(out > HIT)
 
 
 def defined(lines: Sequence[int], kept: int) -> list[bool]:
-    """What an L1 misses that keeps so many lines, in quarters: where one is full the next set lets a line go, of those
-    not used since they came the one that was used least recently."""
+    """What an L1 misses that keeps so many lines, in quarters: where one is full the next set lets a line go, and a set
+    that is full does: of those not used since they came the one that was used least recently."""
     sets: dict[int, list[int]] = {}  # least recently used first
     hand, used = [0] * BANKS, dict.fromkeys(lines, False)
     found = []
+
+    def remove_one(own: list[int]) -> None:
+        if all(used[line] for line in own):
+            used.update(dict.fromkeys(own, False))
+        own.remove(next(line for line in own if not used[line]))
+
     for line in lines:
         number = sum((line & mask).bit_count() % 2 << i for i, mask in enumerate(MASKS))
         own, bank = sets.setdefault(number, []), number % BANKS
@@ -77,11 +83,9 @@ def defined(lines: Sequence[int], kept: int) -> list[bool]:
                 hand[bank] = (hand[bank] + 1) % ROWS
             others = sets[hand[bank] * BANKS + bank]
             hand[bank] = (hand[bank] + 1) % ROWS
-            if all(used[other] for other in others):
-                used |= dict.fromkeys(others, False)
-            others.remove(next(other for other in others if not used[other]))
+            remove_one(others)
         if len(own) == WAYS:
-            own.pop(0)
+            remove_one(own)
         own.append(line)
         used[line] = False
     return found
@@ -126,10 +130,13 @@ def test_rounds_miss_what_they_do_on_the_card(kilobytes: int) -> None:
 
 
 def test_lines_stay_as_long_as_on_the_card() -> None:
-    steps = Steps(228)
+    steps, large = Steps(228), Steps(32)
     for row in rows("h200", "l1_stay")[2::3]:
         lines, missed = int(row["lines"]), float(row["missed"])
-        if row["what"] == "in use beside new ones":
+        if row["what"].endswith("before new ones"):
+            asked = row["what"].removeprefix("asked for ").removesuffix(" before new ones")
+            share = large(behind(asked, lines))[-len(HOT) :].mean()
+        elif row["what"] == "in use beside new ones":
             found = steps(beside(lines, 9000 // (lines + 1)).ravel()).reshape(-1, lines + 1)
             share = found[len(found) // 3 :, :lines].mean()
         else:

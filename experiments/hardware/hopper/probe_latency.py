@@ -271,18 +271,20 @@ def chains(bench: Bench) -> Iterator[Row]:
             yield {"form": name, "stall": stall, "clocks": (int(long[0]) - int(short[0])) / 32}
 
 
+def fixed_chain(bench: Bench, name: str, stall: int) -> float:
+    """Clocks per link of a chain with that stall count."""
+    widths, slot = {**FIXED, **MATRIX}[name], "c" if name in MATRIX else _slot_of(name)
+    one = ins(name, d=24, **{**_sources(widths, 8), slot: 24}, stall=stall)
+    body = [clock(40), *[one] * 16, clock(41), *[one] * 48, clock(42)]
+    after = bench.run(program(body), bench.floats())
+    return (int(difference(after, 41, 42)[0]) - int(difference(after, 40, 41)[0])) / 32
+
+
 def fixed_chains(bench: Bench) -> Iterator[Row]:
-    """Clocks per link of a chain with a stall count: the count itself, unless the unit takes longer."""
-    for name, widths in {**FIXED, **MATRIX}.items():
-        slot = "c" if name in MATRIX else _slot_of(name)
+    """Clocks per link of a chain by stall count: the count itself, unless the unit takes longer."""
+    for name in (*FIXED, *MATRIX):
         for stall in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15):
-            one = ins(name, d=24, **{**_sources(widths, 8), slot: 24}, stall=stall)
-            body = [clock(40), *[one] * 16, clock(41), *[one] * 48, clock(42)]
-            after = bench.run(program(body), bench.floats())
-            yield {
-                "form": name, "stall": stall,
-                "clocks": (int(difference(after, 41, 42)[0]) - int(difference(after, 40, 41)[0])) / 32,
-            }  # fmt: skip
+            yield {"form": name, "stall": stall, "clocks": fixed_chain(bench, name, stall)}
 
 
 PROBES = {

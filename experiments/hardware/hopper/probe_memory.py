@@ -239,7 +239,42 @@ def dram_patterns(bench: Bench) -> Iterator[Row]:
     card.free(base)
 
 
+CHUNK_WARPS = 30
+"""Of a multiprocessor, each with 16 loads on their way."""
+PITCHES = ((64, 128), (64, 4096), (32, 64), (32, 4096), *((128, 128 << i) for i in range(7)))
+
+
+def chunks_rate(bench: Bench, size: int, pitch: int, bits: int, warps: int = CHUNK_WARPS) -> float:
+    """Bytes per nanosecond of chunks of `size` bytes in a region of 2^bits, at a pitch or, with 0, at random."""
+    card, blocks, rounds = bench.card, warps * bench.card.multiprocessors, 8 if size >= 128 else 4
+    function = bench.module("chunks")[f"chunks_{size}"].set(MAX_DYNAMIC_SHARED, 220 * KB)
+    base, other, out = card.alloc(1 << bits), card.alloc(256 * MB), card.alloc(16 * blocks)
+    evict, times = bench.module("loaded")["read_16"], []
+    for _ in range(3):
+        evict(16 * KB, 1024, other, other, out)
+        numbers = np.int32(bits), np.int32(rounds), np.uint32(pitch)
+        function(blocks, 32, base, *numbers, out, shared=(220 // warps - 2) * KB)
+        seen = card.get(out, 2 * blocks, np.uint64).reshape(-1, 2).astype(np.int64)
+        times.append(int(seen[:, 1].max() - seen[:, 0].min()))
+    for address in (base, other, out):
+        card.free(address)
+    return blocks * rounds * 16 * 128 / float(np.median(times))
+
+
+def random_chunks(bench: Bench) -> Iterator[Row]:
+    """What DRAM gives of chunks at random (pitch 0), by their size and by how large the region is, and at a pitch."""
+    cases = [(size, 0, bits, CHUNK_WARPS) for bits in (28, 30, 33) for size in (32, 64, 128, 256, 512)]
+    cases += [(size, pitch, 32, CHUNK_WARPS) for size, pitch in PITCHES]
+    cases += [(size, 0, 30, warps) for size in (64, 128) for warps in (4, 8, 15)]
+    for size, pitch, bits, warps in cases:
+        yield {
+            "size": size, "pitch": pitch, "region_mb": (1 << bits) // MB, "warps": warps,
+            "bytes_per_ns": chunks_rate(bench, size, pitch, bits, warps),
+        }  # fmt: skip
+
+
 PROBES = {
+    "random_chunks": random_chunks,
     "gpcs": gpc_rows,
     "contention": contention,
     "l2_rates": l2_rates,

@@ -35,26 +35,30 @@ def local_memory(bench: Bench) -> Iterator[Row]:
                         }  # fmt: skip
 
 
+def walk_ns(bench: Bench, base: int, out: int, deep: int, warps: int, pitch: int, lines: int) -> int:
+    """Nanoseconds in which so many warps of each multiprocessor walk along so many lines of 32 rows each."""
+    walk, blocks = bench.module("panel")[f"walk_{deep}"], warps * bench.card.multiprocessors
+    room, numbers = (220 // warps - 2) * KB, (np.int32(pitch), np.int32(lines))
+    walk.set(MAX_DYNAMIC_SHARED, 220 * KB)(blocks, 32, base, *numbers, out, shared=room)
+    seen = bench.card.get(out, 2 * blocks, np.uint64).reshape(-1, 2).astype(np.int64)
+    return int(seen[:, 1].max() - seen[:, 0].min())
+
+
 def row_walks(bench: Bench) -> Iterator[Row]:
     """Nanoseconds in which warps walk along rows of a matrix, 32 side by side: by warps of a multiprocessor, lines on
     their way, and the pitch of the rows."""
-    card, module = bench.card, bench.module("panel")
+    card = bench.card
     most = WALKERS[-1] * card.multiprocessors
     base, other, out = card.alloc(most * 32 * 8 * KB), card.alloc(256 * MB), card.alloc(256 * KB)
     evict = bench.module("loaded")["read_16"]
     for deep in (1, 4, 8, 16, 32):
-        walk = module[f"walk_{deep}"].set(MAX_DYNAMIC_SHARED, 220 * KB)
         for warps in WALKERS:
             for pitch in (2 * KB, 4 * KB, 4 * KB + 128, 8 * KB):
                 for lines in (4, 8):
                     times = []
                     for _ in range(5):
                         evict(16 * KB, 1024, other, other, out)
-                        blocks = warps * card.multiprocessors
-                        numbers = np.int32(pitch), np.int32(lines)
-                        walk(blocks, 32, base, *numbers, out, shared=(220 // warps - 2) * KB)
-                        seen = card.get(out, 2 * blocks, np.uint64).reshape(-1, 2).astype(np.int64)
-                        times.append(int(seen[:, 1].max() - seen[:, 0].min()))
+                        times.append(walk_ns(bench, base, out, deep, warps, pitch, lines))
                     yield {"deep": deep, "warps": warps, "pitch": pitch, "lines": lines, "ns": float(np.median(times))}
     for address in (base, other, out):
         card.free(address)

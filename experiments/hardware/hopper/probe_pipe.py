@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .assembler import RZ, branch, clock, immediate, ins, nops, program
+from .assembler import RZ, branch, clock, field, immediate, ins, nops, program
 from .bench import SHARED, Bench, Loaded, Row, difference, register
 
 LANES = np.arange(32)
@@ -241,6 +241,30 @@ def release(bench: Bench) -> Iterator[Row]:
             yield row
 
 
+def queued_reads(bench: Bench, form: str, partitions: int, warps: int, count: int) -> list[int]:
+    """Clocks until the last of so many accesses of each of a sub-core's warps has read its sources."""
+    words = [_operation(form, i % 5, 7, stall=4) for i in range(count)]
+    words[-1] = field(words[-1], 113, 3, 5)  # its read counter, which nobody else has
+    base = bench.data if form[2:3] == "G" else 0
+    values = bench.values(4 * warps)
+    values[:, register(8)], values[:, register(9)] = LANES * words_of(form) * 4 + (base & 0xFFFFFFFF), base >> 32
+    active = np.arange(4 * warps) % 4 < partitions
+    values[:, register(55)] = active[:, None]
+    body = [clock(44), *words, clock(45, wait=1 << 5)]
+    after = bench.run(program(body, switch=True, loads=range(20)), values, shared=16 << 10)[active]
+    return sorted(difference(after, 44, 45).tolist())
+
+
+def queued_release(bench: Bench) -> Iterator[Row]:
+    """The same by form, sub-cores, warps of each, and count: those behind each other in a sub-core's queue read their
+    sources when they leave it."""
+    for form in ("LDS", "STS", "LDG.W", "LDG.128", "STG"):
+        for partitions, warps in ((1, 1), (1, 2), (4, 1), (4, 2)):
+            for count in (1, 2, 4, 8, 12, 16):
+                clocks = " ".join(map(str, queued_reads(bench, form, partitions, warps, count)))
+                yield {"form": form, "partitions": partitions, "warps": warps, "count": count, "clocks": clocks}
+
+
 def misses(bench: Bench) -> Iterator[Row]:
     """Independent loads that miss the L1, and hit the L2 or miss it too: when the last issued, when all have come.
 
@@ -363,6 +387,6 @@ def fences(bench: Bench) -> Iterator[Row]:
 
 PROBES = {
     "shared_phases": shared_phases, "l1_phases": l1_phases, "pipe_queue": queue, "queue_depth": queue_depth,
-    "release": release, "pending_misses": misses,
+    "release": release, "queued_release": queued_release, "pending_misses": misses,
     "merged_misses": merges, "barriers": barriers, "fences": fences,
 }  # fmt: skip
