@@ -72,7 +72,8 @@ uint32_t cache_find(const struct cache *c, uint32_t line);
 /* Ask the host for the set of that line. */
 void cache_prefetch(const struct cache *c, uint32_t line);
 /* The index of the way to replace for `line`: an empty one, else the least recently used that
- * no miss is pending on; CACHE_NONE when all ways are tied. */
+ * no miss is pending on; CACHE_NONE when all ways are tied. Where lines share room, those that have
+ * not been used again since they came go first. */
 uint32_t cache_victim(struct cache *c, uint32_t line);
 /* Where lines share room, and those that are there and that are coming leave none for this one: let
  * another one go. Its number, or CACHE_NONE. */

@@ -362,20 +362,18 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 
 /* ---- fills ------------------------------------------------------------------------------- */
 
-/* Put what has come of a line into the cache. What several accesses wait for has been used again.
- */
-static void install(struct sm *sm, struct sm_cache *c, const struct miss *m,
-                    const struct access *fill) {
+/* Put what has come of a line into the cache: used again if several accesses wait for it. */
+static void install(struct sm *sm, const struct miss *m, const struct access *fill) {
+    struct cache *c = &sm->caches[fill->cache].cache;
     const uint32_t index = way_for(sm, (enum sm_cache_id)fill->cache, m->line);
-    c->cache.lines[index].used_again |= m->waiting > 1;
-    c->cache.lines[index].valid |= fill->sub;
-    if (!c->cache.data) return;
-    const uint32_t inside = fill->addr[0] & ((1u << c->cache.line_shift) - 1);
-    memcpy(cache_data(&c->cache, index) + inside, fill->data[0], fill->addr[1]);
+    c->lines[index].used_again |= m->waiting > 1;
+    c->lines[index].valid |= fill->sub;
+    if (!c->data) return;
+    const uint32_t inside = fill->addr[0] & ((1u << c->line_shift) - 1);
+    memcpy(cache_data(c, index) + inside, fill->data[0], fill->addr[1]);
 }
 
-/* Hand what has come out to those who wait for it; returns those who have all that they want, first
- * come first. */
+/* Hand what has come out to those who wait; returns those who have all that they want, in turn. */
 static uint32_t hand_out(struct sm *sm, const struct sm_cache *c, struct miss *m,
                          const struct access *fill) {
     uint32_t node = m->first;
@@ -438,7 +436,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct miss *m = &c->misses.miss[fill->miss];
     const uint32_t line = m->line;
     expect(sm, (enum sm_cache_id)fill->cache, m, false);
-    if (m->open) install(sm, c, m, fill);
+    if (m->open) install(sm, m, fill);
     room_line(sm, (enum sm_cache_id)fill->cache, line);
     m->arrived |= fill->sub;
     const uint32_t list = hand_out(sm, c, m, fill);
