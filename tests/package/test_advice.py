@@ -128,6 +128,7 @@ def test_registers_that_the_caller_allows_are_for_all_runs() -> None:
     assert "compiled, as all schemes are, for at most 16 registers per thread, " in str(advice)
 
 
+@pytest.mark.long
 def test_the_best_is_the_fastest_that_a_card_can_run(fft: Advice) -> None:
     best = fft.best
     assert best is not None

@@ -100,6 +100,7 @@ def test_operations_take_as_long_as_on_the_card() -> None:
         np.testing.assert_array_equal(clocks[first : first + 7], measured[first : first + 7])
 
 
+@pytest.mark.long
 def test_threads_that_nobody_joins_wait_for_ever() -> None:
     y = np.zeros(1, np.int32)
     with pytest.raises(smmux.DeadlockError, match="no warp can make progress"):
@@ -108,6 +109,7 @@ def test_threads_that_nobody_joins_wait_for_ever() -> None:
         built(ALONE, "sm_80")["alone"].simulate(1, 64, (y,), max_cycles=20_000)
 
 
+@pytest.mark.long
 def test_more_arrivals_than_a_barrier_awaits_stop_the_kernel() -> None:
     with pytest.raises(smmux.BarrierError, match="more arrive at an asynchronous barrier"):
         handed_over("sm_90", waited=48)

@@ -21,7 +21,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> SimulatedBench:
     return SimulatedBench(folder, gpus.get("H200").replace(sm_count=1, sms_per_tpc=1, gpc_tpcs=0))
 
 
-@pytest.mark.parametrize(("form", "warps"), [("LDG.W", 1), ("LDG.W", 2), ("STS", 1), ("STS", 2), ("LDS", 1)])
+@pytest.mark.parametrize(
+    ("form", "warps"),
+    [("LDG.W", 2), ("STS", 2), *(pytest.param(form, 1, marks=pytest.mark.long) for form in ("LDG.W", "STS", "LDS"))],
+)
 def test_sources_are_read_when_an_access_leaves_its_queue(bench: SimulatedBench, form: str, warps: int) -> None:
     """The last of a sub-core's accesses, of one warp or of two, within a fifth and four clocks."""
     for row in rows("h200", "queued_release"):

@@ -18,7 +18,7 @@ def files(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {path.suffix: (path.stat().st_ino, path.read_bytes()) for path in paths if path.exists()}
 
 
-@pytest.mark.parametrize("step", [64, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [pytest.param(64, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.slow)])
 def test_a_full_disk_leaves_the_old_figure(step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = []
     with small_disk(tmp_path, 512) as disk:
