@@ -7,7 +7,7 @@
 #include "memory/partition.h"
 
 _Static_assert(PARTITION_MAX_SLICES == MOST_l2_slices && MISS_NONE > MOST_l2_mshrs &&
-                   DRAM_MAX_BANKS == MOST_dram_banks,
+                   DRAM_MAX_BANKS == MOST_dram_banks && DRAM_MAX_GROUPS == MOST_dram_groups,
                "arrays of a partition hold what config.def allows");
 _Static_assert(1 << XBAR_INDEX_BITS >= MOST_sm_count &&
                    1 << XBAR_INDEX_BITS >= MOST_partitions * MOST_l2_slices,

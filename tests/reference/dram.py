@@ -82,8 +82,8 @@ class History:
 
     t: Timing
     banks: list[Bank] = field(init=False)
-    last: int = NEVER  # clock of the last command
-    slots: dict[bool, int] = field(default_factory=lambda: {False: NEVER, True: NEVER})  # of reads and writes; of rows
+    slots: dict[bool, int] = field(default_factory=lambda: {False: NEVER, True: NEVER})
+    """Clock of the last read or write, and of the last command of rows (True); those of all banks count as both."""
     read: int = NEVER
     written: int = NEVER
     refreshed: int = NEVER
@@ -93,6 +93,11 @@ class History:
 
     def __post_init__(self) -> None:
         self.banks = [Bank() for _ in range(self.t.banks)]
+
+    @property
+    def last(self) -> int:
+        """Clock of the last command."""
+        return max(self.slots.values())
 
     def broken(self, clock: int, kind: int, bank: int, row: int = -1) -> list[str]:
         """Names of the rules that this command breaks; row: that of a column command's request."""
@@ -133,9 +138,8 @@ class History:
     def apply(self, clock: int, kind: int, bank: int, row: int = -1) -> None:
         """The command is issued."""
         b = self.banks[bank]
-        self.last = self.slots[kind in (ACTIVATE, PRECHARGE)] = clock
-        if kind in (PRECHARGE_ALL, REFRESH):
-            self.slots = dict.fromkeys(self.slots, clock)
+        for slot in (False, True) if kind in (PRECHARGE_ALL, REFRESH) else (kind in (ACTIVATE, PRECHARGE),):
+            self.slots[slot] = clock
         if kind == ACTIVATE:
             b.row, b.activated = row, clock
             self.activates.append(clock)

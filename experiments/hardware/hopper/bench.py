@@ -40,6 +40,11 @@ class Bench:
         """The loaded module of NAME.cu."""
         return self.card.load(self.cubin(name))
 
+    def span_ns(self, out: int, blocks: int) -> int:
+        """Nanoseconds from the first block's begin to the last one's end, of which each has noted both."""
+        seen = self.card.get(out, 2 * blocks, np.uint64).reshape(-1, 2).astype(np.int64)
+        return int(seen[:, 1].max() - seen[:, 0].min())
+
     def values(self, warps: int = 1) -> np.ndarray:
         """Random words for all registers of so many warps: shape (warps, VALUES, 32)."""
         return self.generator.integers(0, 2**32, (warps, VALUES, 32), np.uint32)

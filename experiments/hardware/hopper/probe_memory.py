@@ -241,7 +241,8 @@ def dram_patterns(bench: Bench) -> Iterator[Row]:
 
 CHUNK_WARPS = 30
 """Of a multiprocessor, each with 16 loads on their way."""
-PITCHES = ((64, 128), (64, 4096), (32, 64), (32, 4096), *((128, 128 << i) for i in range(7)))
+PITCHES: Sequence[tuple[int, int]] = ((64, 128), (64, 4096), (32, 64), (32, 4096), *((128, 128 << i) for i in range(7)))
+"""Sizes of chunks, and how far they lie apart."""
 
 
 def chunks_rate(bench: Bench, size: int, pitch: int, bits: int, warps: int = CHUNK_WARPS) -> float:
@@ -254,8 +255,7 @@ def chunks_rate(bench: Bench, size: int, pitch: int, bits: int, warps: int = CHU
         evict(16 * KB, 1024, other, other, out)
         numbers = np.int32(bits), np.int32(rounds), np.uint32(pitch)
         function(blocks, 32, base, *numbers, out, shared=(220 // warps - 2) * KB)
-        seen = card.get(out, 2 * blocks, np.uint64).reshape(-1, 2).astype(np.int64)
-        times.append(int(seen[:, 1].max() - seen[:, 0].min()))
+        times.append(bench.span_ns(out, blocks))
     for address in (base, other, out):
         card.free(address)
     return blocks * rounds * 16 * 128 / float(np.median(times))

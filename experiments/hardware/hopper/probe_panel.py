@@ -40,8 +40,7 @@ def walk_ns(bench: Bench, base: int, out: int, deep: int, warps: int, pitch: int
     walk, blocks = bench.module("panel")[f"walk_{deep}"], warps * bench.card.multiprocessors
     room, numbers = (220 // warps - 2) * KB, (np.int32(pitch), np.int32(lines))
     walk.set(MAX_DYNAMIC_SHARED, 220 * KB)(blocks, 32, base, *numbers, out, shared=room)
-    seen = bench.card.get(out, 2 * blocks, np.uint64).reshape(-1, 2).astype(np.int64)
-    return int(seen[:, 1].max() - seen[:, 0].min())
+    return bench.span_ns(out, blocks)
 
 
 def row_walks(bench: Bench) -> Iterator[Row]:
