@@ -19,6 +19,8 @@ NEGATED = "a conversion with .sat takes 1, which cnot left negated, for a negati
 UPPER = "16 bits that a guarded conversion may write are compared together with the upper half of another value"
 SHIFT = "in a loop that is unrolled a shift takes the number of rounds, which has the register of its distance"
 NAN = "the abs of a float before slct is taken for no NaN"
+SIGNED = "a conversion to an unsigned number and on to a signed one is made in one, which leaves numbers below 0"
+BYTE = "a conversion from 8 bits to a float and on to an unsigned number only repeats the sign"
 
 KNOWN: Mapping[tuple[int, int], str] = {
     (202917, 90): LOWEST,
@@ -42,6 +44,9 @@ KNOWN: Mapping[tuple[int, int], str] = {
     (318206, 86): FTZ,
     (318492, 90): SHIFT,
     (318989, 90): FTZ,
+    (331523, 75): SIGNED,
+    (333341, 89): LOWEST,
+    (333962, 90): BYTE,
 }
 """By seed and architecture."""
 

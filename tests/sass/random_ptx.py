@@ -94,8 +94,9 @@ class Maker:
             template = self.rng.choices(found, weights)[0]
         sources = [self.source(letter) for letter in template.sources]
         if all(isinstance(source, int) for source in sources):  # the assembler refuses some of these
-            letter = SPECIAL.get(template.sources[0], template.sources[0])
-            sources[0] = self.register(letter)
+            at = next(at for at, letter in enumerate(template.sources) if letter != "k")  # a register may be a NaN
+            letter = SPECIAL.get(template.sources[at], template.sources[at])
+            sources[at] = self.register(letter)
         target = self.register(template.target)
         lost = template.name.startswith(("testp.", "set."))  # ptxas forgets or misplaces their guards
         guard = None if lost else self.maybe_guard()
