@@ -109,8 +109,9 @@ struct packet {
     uint32_t lanes; /* lanes of the access it serves */
     uint16_t bytes; /* 32, 64, 128 (or the fetch line) */
     uint16_t sm;
-    bool whole; /* stores that have joined one write all of the segment with it */
-    bool rides; /* a store that has joined the one before it, and takes neither room nor time */
+    bool whole;  /* stores that have joined one write all of the segment with it */
+    bool rides;  /* a store that has joined the one before it, and takes neither room nor time */
+    bool shares; /* a store that has the place of another part of its line */
 };
 
 struct reply {

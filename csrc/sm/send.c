@@ -7,44 +7,43 @@
 
 /* ---- stores that wait -------------------------------------------------------------------- */
 
-/* A line that is stored to takes one of a few places, until it leaves for memory, and the next one
- * in the pipe waits for a place (joined_stores.csv). They leave in order, as fast as the port takes
- * them; while so many sectors are under way the others wait for answers, since what lies behind the
- * port is full. Those that wait for an answer stand at the end of the port's packets and have no
- * time yet. Loads pass them, but not one to the same line, and not atomics: these leave behind the
- * last one. */
+/* A line that is stored to takes one of a few places, where it stays for a while so that stores
+ * that follow may join it (joined_stores.csv, store_stay.csv): until no store has come for some
+ * clocks, more of them the more lines stay, or others need the places. They are due in order, as
+ * fast as the port takes them; while so many sectors are under way they wait for answers, since
+ * what lies behind the port is full. Those that stay or wait stand at the end of the port's
+ * packets, those that wait first. Loads pass them, but not one to the same line, and not atomics:
+ * these leave behind the last one, and none stays any longer. */
 
-#define HELD_BACK (UINT64_MAX / 4) /* beside when such a packet could leave, its cycle */
+#define HELD_BACK (UINT64_MAX / 8) /* beside when it was due, the cycle of one that waits */
+#define STAYS     (2 * HELD_BACK)  /* the cycle of one that stays, but for the first */
 
-static bool is_held(const struct packet *p) { return p->cycle >= HELD_BACK; }
+/* So many are due at once when all places are taken: the port has something to do until the next
+ * access comes through the pipe. */
+#define DRAINED 4
+
+static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static bool takes_place(const struct packet *p) {
-    return p->access->kind == ACCESS_STORE && !p->rides;
-}
-
-/* When a store that comes at a cycle gets a place: when the one has left that was so many before.
- */
-static uint64_t place(struct sm *sm, uint64_t at) {
-    struct store_queue *q = &sm->stores;
-    const uint64_t left = q->leaves[(q->count - sm->m->cfg->store_queue) % STORE_PLACES];
-    if (q->count >= sm->m->cfg->store_queue && left > at) at = left;
-    q->entered = at;
-    return at;
-}
-
-/* Hold a store back. It is in the way of others as if it would leave when the port could take it.
- */
-static void hold(struct sm *sm, struct packet *p, uint64_t at) {
-    struct store_queue *q = &sm->stores;
-    const uint64_t port = q->pace > sm->port_free ? q->pace : sm->port_free;
-    if (port > at) at = port;
-    q->pace = at + send_clocks(sm->m->cfg, p);
-    p->cycle = HELD_BACK + at;
-    q->held++;
-    q->tail++;
+    return p->access->kind == ACCESS_STORE && !p->rides && !p->shares;
 }
 
 static bool has_room(const struct sm *sm) { return sm->stores.flying < sm->m->cfg->store_flights; }
+
+/* The first packet of those that stay or wait, and of those that stay, if there are any. */
+static struct packet *first_held(const struct sm *sm) {
+    return &sm->port->out[sm->port->out_count - sm->stores.tail];
+}
+
+static struct packet *first_staying(const struct sm *sm) {
+    return &sm->port->out[sm->port->out_count - sm->stores.back];
+}
+
+/* When the first one that stays is due if nothing comes before. */
+static uint64_t due(const struct sm *sm) {
+    const struct store_queue *q = &sm->stores;
+    return later(q->drains ? q->entered : q->due, later(q->pace, sm->port_free));
+}
 
 /* Sectors more are under way: those of a store that leaves. */
 static void fly(struct store_queue *q, const struct packet *p) {
@@ -63,19 +62,59 @@ static void grow(struct store_queue *q, uint32_t sectors) {
     q->flying += sectors;
 }
 
-/* Let the first one that is held back leave, with what has joined it. */
-static void release(struct sm *sm, uint64_t t) {
+/* Let the first one that waits leave, not before a cycle, with what has joined it, the rest of its
+ * line and what follows it. */
+static void release(struct sm *sm, uint64_t at) {
     struct store_queue *q = &sm->stores;
-    struct port *port = sm->port;
-    uint32_t i = port->out_count - q->tail;
-    struct packet *p = &port->out[i];
-    const uint64_t could = p->cycle - HELD_BACK;
-    send_leave(sm, p, t > could ? t : could);
-    if (q->held <= STORE_PLACES) q->leaves[(q->count - q->held) % STORE_PLACES] = p->cycle;
-    for (q->held--, q->tail--; q->tail && !takes_place(&port->out[++i]); q->tail--)
-        if (port->out[i].rides) port->out[i].cycle = p->cycle;
-        else send_leave(sm, &port->out[i], p->cycle);
-    fly(q, p);
+    struct packet *p = first_held(sm);
+    const uint32_t behind = q->held-- + q->stay;
+    at = later(later(at, p->cycle - HELD_BACK), sm->port_free);
+    if (behind <= STORE_PLACES) q->leaves[(q->count - behind) % STORE_PLACES] = at;
+    do {
+        if (p->rides) p->cycle = p[-1].cycle;
+        else send_leave(sm, p, at);
+        if (p->access->kind == ACCESS_STORE && !p->rides) fly(q, p);
+        p++;
+    } while (--q->tail && !takes_place(p));
+}
+
+/* The first one that stays is due at a cycle. */
+static void ripen(struct sm *sm, uint64_t at) {
+    struct store_queue *q = &sm->stores;
+    struct packet *p = first_staying(sm);
+    q->leaves[(q->count - q->stay) % STORE_PLACES] = at;
+    q->pace = at + send_clocks(sm->m->cfg, p);
+    q->held++;
+    if (--q->stay + DRAINED <= sm->m->cfg->store_queue) q->drains = false;
+    do p++->cycle = HELD_BACK + at;
+    while (--q->back && !takes_place(p));
+    if (q->held == 1 && has_room(sm)) release(sm, at);
+}
+
+void send_settle(struct sm *sm, uint64_t t) {
+    struct store_queue *q = &sm->stores;
+    while (q->stay && due(sm) <= t) ripen(sm, due(sm));
+    if (!q->stay || q->held) return;
+    struct packet *p = first_staying(sm), *end = p + q->back;
+    const uint64_t at = due(sm);
+    do p++->cycle = at;
+    while (p < end && !takes_place(p));
+}
+
+/* Give a store that comes at a cycle a place: that of the oldest one, if all are taken. */
+static uint64_t place(struct sm *sm, uint64_t at) {
+    struct store_queue *q = &sm->stores;
+    const uint32_t places = sm->m->cfg->store_queue;
+    while (q->stay >= places) ripen(sm, later(at, later(q->pace, sm->port_free)));
+    if (q->count >= places) at = later(at, q->leaves[(q->count - places) % STORE_PLACES]);
+    q->entered = at;
+    return at;
+}
+
+/* The last store has come at that cycle. */
+static void wait_longer(struct sm *sm, uint64_t at) {
+    const uint64_t linger = sm->m->cfg->store_linger;
+    sm->stores.due = linger ? at + linger + sm->stores.stay : at;
 }
 
 void send_answered(struct sm *sm, const struct reply *r) {
@@ -89,7 +128,7 @@ void send_answered(struct sm *sm, const struct reply *r) {
 }
 
 bool send_is_full(const struct sm *sm, uint32_t fresh) {
-    const struct packet *p = &sm->port->out[sm->port->out_count - sm->stores.tail];
+    const struct packet *p = first_held(sm);
     uint32_t left = sm->m->cfg->store_queue + sm->m->cfg->pipe_queue * fresh;
     for (uint32_t i = 0; i < sm->stores.tail; i++, p++) {
         if (p->cycle - HELD_BACK > sm->now) return false;
@@ -109,37 +148,48 @@ static uint32_t words_of(const struct packet *p) {
     return access_words(p->access, p->lanes, p->addr, p->bytes);
 }
 
-/* Make the segment of a store that waits take in that of another one beside or within it. False: a
- * gap would lie between them. */
-static bool widen(struct packet *p, const struct packet *by) {
-    const uint32_t begin = p->addr < by->addr ? p->addr : by->addr, end = p->addr + p->bytes,
-                   last = by->addr + by->bytes;
-    if (p->addr > last || by->addr > end) return false;
-    p->addr = begin;
-    p->bytes = (uint16_t)((end > last ? end : last) - begin);
-    return true;
+/* Is the segment beside that of a packet or within it? */
+static bool touches(const struct packet *p, uint32_t addr, uint32_t bytes) {
+    return addr <= p->addr + p->bytes && p->addr <= addr + bytes;
 }
 
-/* The place in the port of the last packet for a line that has yet to leave after cycle `at`, among
- * stores that have places; out_count if that is no store, or there is none. */
-static uint32_t find(const struct sm *sm, uint32_t addr, uint64_t at) {
+/* Make the segment of a store that waits take in that of another one that touches it. */
+static void widen(struct packet *p, const struct packet *by) {
+    const uint32_t begin = p->addr < by->addr ? p->addr : by->addr, end = p->addr + p->bytes,
+                   last = by->addr + by->bytes;
+    p->addr = begin;
+    p->bytes = (uint16_t)((end > last ? end : last) - begin);
+}
+
+/* The place in the port of the last packet that touches a segment and has yet to leave after cycle
+ * `at`, among stores that have places; out_count if there is none, or a load from the line or an
+ * atomic comes behind it. */
+static uint32_t find(const struct sm *sm, uint32_t addr, uint32_t bytes, uint64_t at) {
     const struct port *port = sm->port;
     uint32_t left = sm->m->cfg->store_queue;
     for (uint32_t i = port->out_count; i-- > port->out_first && port->out[i].cycle > at;) {
         const struct packet *p = &port->out[i];
         const bool store = p->access->kind == ACCESS_STORE;
         if (p->rides) continue;
-        if (store && !left--) break;
-        if (p->addr >> WORDS_SHIFT == addr >> WORDS_SHIFT) return store ? i : port->out_count;
+        if (store && !p->shares && !left--) break;
+        if (p->addr >> WORDS_SHIFT != addr >> WORDS_SHIFT) continue;
+        if (!store) break;
+        if (touches(p, addr, bytes)) return i;
     }
     return port->out_count;
+}
+
+/* The same of the last packet to that line. */
+static uint32_t find_line(const struct sm *sm, uint32_t addr, uint64_t at) {
+    const uint32_t line = addr >> WORDS_SHIFT << WORDS_SHIFT;
+    return find(sm, line, 1u << WORDS_SHIFT, at);
 }
 
 uint32_t send_count_fresh(const struct sm *sm, const struct segment *seg, uint32_t n) {
     uint32_t fresh = 0;
     if (sm->stores.held + n <= sm->m->cfg->store_queue) return 0;
     for (uint32_t i = 0; i < n; i++)
-        fresh += find(sm, seg[i].addr, HELD_BACK - 1) == sm->port->out_count;
+        fresh += find(sm, seg[i].addr, seg[i].bytes, HELD_BACK - 1) == sm->port->out_count;
     return fresh;
 }
 
@@ -162,21 +212,40 @@ static void insert(struct port *port, uint32_t i, const struct packet *p) {
 /* Let a store join another one that has yet to leave; false if it cannot. */
 static bool join(struct sm *sm, struct packet *p, uint64_t at) {
     struct port *port = sm->port;
-    uint32_t i = find(sm, p->addr, at);
+    uint32_t i = find(sm, p->addr, p->bytes, at);
     if (i == port->out_count) return false;
     struct packet *to = &port->out[i];
+    const bool waits = i >= port->out_count - sm->stores.tail,
+               stays = i >= port->out_count - sm->stores.back;
     const uint32_t before = send_clocks(sm->m->cfg, to), size = to->bytes;
     uint32_t words = words_of(to) | words_of(p);
-    if (!widen(to, p)) return false;
+    widen(to, p);
     while (++i < port->out_count && port->out[i].rides) words |= words_of(&port->out[i]);
     to->whole = !(words_in(to->addr, to->bytes) & ~words);
     const uint32_t after = send_clocks(sm->m->cfg, to);
-    if (after > before && !is_held(to)) sm->port_free += after - before;
-    if (!is_held(to)) grow(&sm->stores, (to->bytes - size) / SECTOR_BYTES);
+    if (after > before && !waits) sm->port_free += after - before;
+    if (!waits) grow(&sm->stores, (to->bytes - size) / SECTOR_BYTES);
     p->cycle = to->cycle;
     p->rides = true;
     p->access->joined++;
-    sm->stores.tail += is_held(to);
+    sm->stores.tail += waits;
+    sm->stores.back += stays;
+    insert(port, i, p);
+    return true;
+}
+
+/* Let a store share the place of another part of its line, with a gap between; false if none waits.
+ */
+static bool share(struct sm *sm, struct packet *p, uint64_t at) {
+    struct port *port = sm->port;
+    uint32_t i = find_line(sm, p->addr, at);
+    if (i == port->out_count || i < port->out_count - sm->stores.back) return false;
+    while (++i < port->out_count && !takes_place(&port->out[i]))
+        ;
+    p->cycle = port->out[i - 1].cycle;
+    p->shares = true;
+    sm->stores.tail++;
+    sm->stores.back++;
     insert(port, i, p);
     return true;
 }
@@ -184,32 +253,38 @@ static bool join(struct sm *sm, struct packet *p, uint64_t at) {
 /* Send a store. */
 static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
     struct store_queue *q = &sm->stores;
-    if (join(sm, p, at)) return;
-    at = place(sm, at);
-    if (has_room(sm)) {
-        assert(!q->held);
-        send_leave(sm, p, at);
-        fly(q, p);
-    } else {
-        hold(sm, p, at);
+    if (!join(sm, p, at) && !share(sm, p, at)) {
+        at = place(sm, at);
+        p->cycle = STAYS;
+        q->count++;
+        q->tail++;
+        q->back++;
+        if (++q->stay >= sm->m->cfg->store_queue) q->drains = true;
+        sm->port->out[sm->port->out_count++] = *p;
     }
-    q->leaves[q->count++ % STORE_PLACES] = p->cycle % HELD_BACK;
-    sm->port->out[sm->port->out_count++] = *p;
+    wait_longer(sm, at);
+}
+
+/* Send a load or an atomic. */
+static void send_other(struct sm *sm, struct packet *p, uint64_t at) {
+    struct port *port = sm->port;
+    struct store_queue *q = &sm->stores;
+    uint32_t i = port->out_count - q->tail;
+    if (q->tail && follows(sm, p)) {
+        i = port->out_count;
+        p->cycle = port->out[i - 1].cycle;
+        q->tail++;
+        q->back += q->stay > 0;
+        if (q->due > at) q->due = at;
+    } else {
+        send_leave(sm, p, at);
+    }
+    insert(port, i, p);
 }
 
 void send_among(struct sm *sm, struct packet p, uint64_t at) {
-    struct port *port = sm->port;
-    uint32_t i = port->out_count - sm->stores.tail;
-    if (p.access->kind == ACCESS_STORE) {
-        send_store(sm, &p, at);
-        return;
-    }
-    if (sm->stores.tail && follows(sm, &p)) {
-        i = port->out_count;
-        p.cycle = port->out[i - 1].cycle;
-        sm->stores.tail++;
-    } else {
-        send_leave(sm, &p, at);
-    }
-    insert(port, i, &p);
+    send_settle(sm, at);
+    if (p.access->kind == ACCESS_STORE) send_store(sm, &p, at);
+    else send_other(sm, &p, at);
+    send_settle(sm, at);
 }

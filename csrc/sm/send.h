@@ -26,7 +26,8 @@ static ALWAYS_INLINE uint32_t send_clocks(const struct config *cfg, const struct
     const struct access *a = p->access;
     uint32_t clocks = access_carries_data(a->kind) ? p->bytes / cfg->store_bytes : 0;
     if (a->kind == ACCESS_ATOM && cfg->store_mask) clocks = atomics_flits(a, p->lanes);
-    else if (clocks && cfg->store_mask && !p->whole && !access_covers(a, p->lanes, p->bytes))
+    else if (clocks && cfg->store_mask && !p->whole && !p->shares &&
+             !access_covers(a, p->lanes, p->bytes))
         clocks++;
     return clocks > cfg->issue_global ? clocks : cfg->issue_global;
 }
@@ -58,6 +59,9 @@ static ALWAYS_INLINE void send_packet(struct sm *sm, struct access *a, uint32_t 
     send_leave(sm, &p, at);
     sm->port->out[sm->port->out_count++] = p;
 }
+
+/* Let stores that stay leave by that cycle, if they do. */
+void send_settle(struct sm *sm, uint64_t t);
 
 /* A store has been answered: another one may leave. */
 void send_answered(struct sm *sm, const struct reply *r);

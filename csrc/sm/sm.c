@@ -22,6 +22,7 @@
 #include "sm/sass/routine.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
+#include "sm/send.h"
 #include "sm/smem.h"
 #include "sm/trace.h"
 
@@ -324,6 +325,7 @@ NOINLINE static void advance_traced(struct sm *sm, uint64_t end, bool replaced) 
 void sm_run(struct sm *sm, uint64_t end, bool replaced) {
     if (sm->trace) advance_traced(sm, end, replaced);
     else advance(sm, end, replaced);
+    if (sm->stores.stay && sm->fault.code == OK) send_settle(sm, sm->reach - 1);
 }
 
 void sm_close(struct sm *sm, uint64_t end) {

@@ -89,13 +89,15 @@ struct machine {
 
 /* Stores of an SM that wait for the way to memory, where they take places (send.c). */
 struct store_queue {
-    uint64_t leaves[STORE_PLACES];  /* when the last ones leave, or may at the earliest */
-    uint64_t entered, pace;         /* when the last one got a place; when the next could leave */
-    uint64_t count;                 /* of all that have taken one */
+    uint64_t leaves[STORE_PLACES];  /* when the last ones leave, or are due */
+    uint64_t entered, pace;         /* when the last one got a place; when the next may be due */
+    uint64_t due;                   /* those that stay do until then */
+    uint64_t count;                 /* of all that have taken a place */
     uint32_t sent, answered;        /* how many have left; how many of those are answered */
     uint32_t flying;                /* sectors of those that are not */
-    uint32_t held;                  /* those that wait until fewer are under way */
-    uint32_t tail;                  /* packets of these, with what has joined them */
+    uint32_t stay, held;            /* those that others may join; behind it, wait for answers */
+    uint32_t tail, back;            /* packets of both, with what has joined; of those that stay */
+    bool drains;                    /* all places were taken: some need not stay */
     uint8_t sectors[STORE_SECTORS]; /* of those under way, in the order in which they left */
 };
 

@@ -126,7 +126,8 @@ _MEMORY: dict[str, Value] = {
     "store_bytes": (32, "HOPPER"),
     "store_mask": (1, "HOPPER"),  # scattered.csv: 2, 3 and 5 clk for one, two and four sectors in part, 4 for a line
     "store_flights": (512, "HOPPER; EST"),
-    "store_queue": (24, "HOPPER; EST"),  # store_bursts.csv: those 16 lines back join, those 32 back mostly do not
+    "store_queue": (29, "HOPPER"),  # h200: store_stay.csv
+    "store_linger": (10, "HOPPER"),  # h200: store_stay.csv
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (21_504, "HOPPER"),  # as CARVEOUTS says of 228 kB

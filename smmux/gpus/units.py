@@ -42,6 +42,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "exit_posted": (0, "MODEL"),
     "store_mask": (0, "MODEL"),
     "store_queue": (0, "MODEL"),
+    "store_linger": (0, "MODEL"),
     "store_flights": (1, "NA"),
     "gpc_tpcs": (0, "MODEL"),
     "gpc_sides": (0, "NA"),
