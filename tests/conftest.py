@@ -38,6 +38,7 @@ VECTORS = (
     "queued_reads",
     "row_walks",
     "store_bursts",
+    "store_stay",
     "uniform_twins",
     "warp_turns",
     "warp_vectors",

@@ -126,8 +126,10 @@ _MEMORY: dict[str, Value] = {
     "store_bytes": (32, "HOPPER"),
     "store_mask": (1, "HOPPER"),  # scattered.csv: 2, 3 and 5 clk for one, two and four sectors in part, 4 for a line
     "store_flights": (512, "HOPPER; EST"),
-    "store_queue": (29, "HOPPER"),  # h200: store_stay.csv
-    "store_linger": (10, "HOPPER"),  # h200: store_stay.csv
+    "store_queue": (28, "HOPPER"),  # h200: store_stay.csv
+    # A card has 10 (store_stay.csv), but there sub-cores take turns at the way to memory, which parts the stores of a
+    # warp; here what they have queued goes out in the order in which it was issued, and all of it would join.
+    "store_linger": (0, "HOPPER; EST"),
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
     "l1_bytes": (21_504, "HOPPER"),  # as CARVEOUTS says of 228 kB
