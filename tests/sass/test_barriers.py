@@ -122,6 +122,7 @@ def test_a_barrier_that_nobody_began_is_found() -> None:
     assert {found.kind for found in result.findings or ()} == {"uninitialised"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arch", [arch for arch in ARCHITECTURES if arch not in ARCHITECTURES[:1]])
 def test_waiting_orders_and_arriving_does_not(arch: str) -> None:
     y, result = handed_over(arch, check="races")
