@@ -19,6 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from smmux.base import whole_files
+
 from .assembler import VALUES, ins, program
 from .bench import Bench, register
 
@@ -100,7 +102,7 @@ def profiled(out: Path) -> list[float]:
 
 def write(path: Path, empty: float, counts: list[float]) -> None:
     """What comes on top of the registers that warps store at the end, four for each that runs."""
-    with path.open("w", newline="") as file:
+    with whole_files.replacing(path) as (draft,), draft.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["stores", "warps", "lines", "gap", "requests"])
         for case, count in zip(cases(), counts, strict=True):
