@@ -91,7 +91,7 @@ def defined(lines: Sequence[int], kept: int) -> list[bool]:
     return found
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in (4, 5))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def test_misses_are_those_of_the_definition(seed: int) -> None:
     """Random sequences of lines near and far, some of them in use for long."""
     rng = np.random.default_rng(seed)
@@ -113,7 +113,8 @@ def test_lines_that_drive_each_other_out_on_the_card_are_a_set_here() -> None:
         assert line in found["set"] or not steps([*others, line] * 6)[-5:].any(), line
 
 
-@pytest.mark.parametrize("kilobytes", [228, 132, 64])
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("kilobytes", [132, 228, 64])
 def test_rounds_miss_what_they_do_on_the_card(kilobytes: int) -> None:
     """In the first rounds, too, but with 228 kB, where a card takes some rounds until all lines have found a place."""
     kept = (256 - kilobytes) * 8 - 56
