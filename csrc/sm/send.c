@@ -19,7 +19,7 @@
 #define STAYS     (2 * HELD_BACK)  /* the cycle of one that stays, but for the first */
 
 /* So many are due at once when all places are taken: the port has something to do until the next
- * access comes through the pipe. */
+ * access comes through the pipe [EST]. */
 #define DRAINED 4
 
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }

@@ -15,7 +15,7 @@ from tests.sass.conftest import needed
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> SimulatedBench:
-    """A machine whose stores wait as long as those of the card."""
+    """A machine whose stores wait as long as the card's: 28 lines, since who takes the last place lets others go."""
     needed("nvcc", "nvdisasm")
     folder: Path = tmp_path_factory.mktemp("cubins")
     one = gpus.get("H200").replace(sm_count=1, sms_per_tpc=1, gpc_tpcs=0)

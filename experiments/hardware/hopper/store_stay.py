@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,22 +81,11 @@ def launch(bench: Bench, stores: str, warps: int, lines: int, gap: int) -> None:
 def profiled(out: Path) -> list[float]:
     """The requests of all launches."""
     log = out / "store_stay_ncu.csv"
-    command = [
-        "ncu",
-        "--clock-control",
-        "none",
-        "--cache-control",
-        "none",
-        "--csv",
-        "--page",
-        "raw",
-        "--metrics",
-        METRIC,
-    ]
+    command = f"ncu --clock-control none --cache-control none --csv --page raw --metrics {METRIC}".split()
     own = [sys.executable, "-m", __spec__.name, "--out", str(out), "--launch"]
     subprocess.run([*command, "--log-file", str(log), *own], check=True)
     rows = list(csv.DictReader(line for line in log.read_text().splitlines() if line.startswith('"')))
-    return [float(re.sub(",", "", row[METRIC])) for row in rows[1:]]
+    return [float(row[METRIC].replace(",", "")) for row in rows[1:]]
 
 
 def write(path: Path, empty: float, counts: list[float]) -> None:
