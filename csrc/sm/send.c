@@ -128,9 +128,15 @@ void send_answered(struct sm *sm, const struct reply *r) {
 }
 
 bool send_is_full(const struct sm *sm, uint32_t fresh) {
+    const struct store_queue *q = &sm->stores;
     const struct packet *p = first_held(sm);
     uint32_t left = sm->m->cfg->store_queue + sm->m->cfg->pipe_queue * fresh;
-    for (uint32_t i = 0; i < sm->stores.tail; i++, p++) {
+    if (q->tail == q->held + q->stay) { /* each takes a place: so it is known where one is */
+        const uint32_t last = left - fresh + 1;
+        if (q->held > last) return p[last].cycle - HELD_BACK <= sm->now;
+        return q->held == last && !q->stay && p[last - 1].cycle - HELD_BACK <= sm->now;
+    }
+    for (uint32_t i = 0; i < q->tail; i++, p++) {
         if (p->cycle - HELD_BACK > sm->now) return false;
         if (takes_place(p) && left-- < fresh) return true;
     }
@@ -161,11 +167,22 @@ static void widen(struct packet *p, const struct packet *by) {
     p->bytes = (uint16_t)((end > last ? end : last) - begin);
 }
 
+/* Where the number of a line's last place is kept, and that of some others. */
+static uint32_t line_entry(uint32_t addr) { return (addr >> WORDS_SHIFT) * 0x9e3779b1u >> 24; }
+
+/* Is it sure that none of the places that count has the line? */
+static bool is_away(const struct sm *sm, uint32_t addr) {
+    const struct store_queue *q = &sm->stores;
+    const uint32_t last = q->placed[line_entry(addr)];
+    return (uint32_t)q->count - last > sm->m->cfg->store_queue;
+}
+
 /* The place in the port of the last packet that touches a segment and has yet to leave after cycle
  * `at`, among stores that have places; out_count if there is none, or a load from the line or an
  * atomic comes behind it. */
 static uint32_t find(const struct sm *sm, uint32_t addr, uint32_t bytes, uint64_t at) {
     const struct port *port = sm->port;
+    if (is_away(sm, addr)) return port->out_count;
     uint32_t left = sm->m->cfg->store_queue;
     for (uint32_t i = port->out_count; i-- > port->out_first && port->out[i].cycle > at;) {
         const struct packet *p = &port->out[i];
@@ -256,7 +273,7 @@ static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
     if (!join(sm, p, at) && !share(sm, p, at)) {
         at = place(sm, at);
         p->cycle = STAYS;
-        q->count++;
+        q->placed[line_entry(p->addr)] = (uint32_t)++q->count;
         q->tail++;
         q->back++;
         if (++q->stay >= sm->m->cfg->store_queue) q->drains = true;

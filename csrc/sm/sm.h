@@ -85,7 +85,8 @@ struct machine {
 
 #define STORE_PLACES  64u   /* as many as there may be */
 #define STORE_SECTORS 1024u /* under way, as many as there may be */
-#define SECTOR_BYTES  32u   /* of what leaves an SM under coalesce_rule = 90 */
+#define STORE_LINES   256u
+#define SECTOR_BYTES  32u /* of what leaves an SM under coalesce_rule = 90 */
 
 /* Stores of an SM that wait for the way to memory, where they take places (send.c). */
 struct store_queue {
@@ -97,6 +98,7 @@ struct store_queue {
     uint32_t flying;                /* sectors of those that are not */
     uint32_t stay, held;            /* those that others may join; behind it, wait for answers */
     uint32_t tail, back;            /* packets of both, with what has joined; of those that stay */
+    uint32_t placed[STORE_LINES];   /* numbers of the last places of lines, by a hash of these */
     bool drains;                    /* all places were taken: some need not stay */
     uint8_t sectors[STORE_SECTORS]; /* of those under way, in the order in which they left */
 };

@@ -251,7 +251,9 @@ NOINLINE static uint32_t count_rows(const struct geometry *g, const uint32_t add
     uint8_t next[REQUEST_WORDS];
     uint32_t row[REQUEST_WORDS];
     uint32_t nodes = 0, most = 0;
-    uint32_t step = 1u << g->bank_shift;
+    /* Words of a lane side by side in one row: the first stands for all. */
+    const uint32_t step =
+        is_whole(g, addr[bits_lowest(lanes)], width) ? width : 1u << g->bank_shift;
 
     memset(head, 0, g->bank_mask + 1);
     memset(count, 0, g->bank_mask + 1);

@@ -1,3 +1,4 @@
+#include "sm/sass/fused.h"
 #include "sm/sass/rounding.h"
 #include "sm/sass/take.h"
 
@@ -54,19 +55,6 @@ SASS_FN(DMUL) {
         KEEP_PAIR(result64(fma64_rounded(x, y, zero, (int)mode), x, y, 0));
     }
 }
-
-/* Hosts with the instruction round x * y + z once: the result has no other bits than by integers.
- */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define FUSED __attribute__((target("fma")))
-static bool fuses(void) { return __builtin_cpu_supports("fma"); }
-#elif defined(__FP_FAST_FMA)
-#define FUSED
-static bool fuses(void) { return true; }
-#else
-#define FUSED
-static bool fuses(void) { return false; }
-#endif
 
 /* To the nearest. Without the instruction it would be a call of libm, and is never called. */
 FUSED static void fuse(const struct lanes *w, const struct uop *u, uint32_t mask, struct take a,

@@ -3,6 +3,7 @@
  * With g = lane / 4 and t = lane % 4, and `each` elements in a register: register r of A has row
  * g + 8 (r % 2) and columns each (t + 4 (r / 2)) on, register r of B column g and rows
  * each (t + 4 r) on, element r of C and D row g + 8 (r / 2) and column 2 t + r % 2. */
+#include "sm/sass/fused.h"
 #include "sm/sass/halves.h"
 #include "sm/sass/take.h"
 
@@ -33,7 +34,7 @@ struct operands {
 };
 
 /* Numbers of the formats of A and B: f16, bf16, tf32. */
-enum { TF32 = 2 };
+enum { HALVES, BFLOATS, TF32 };
 
 /* The elements of a register: two halves, or the upper 19 bits of a word. */
 static ALWAYS_INLINE float part_of(uint32_t word, int i, uint32_t type) {
@@ -41,28 +42,52 @@ static ALWAYS_INLINE float part_of(uint32_t word, int i, uint32_t type) {
     return half_value(word >> 16 * i & 0xffff, type ? BFLOAT : HALF);
 }
 
-static void load_factors(struct operands *o, const uint32_t *ra, const uint32_t *rb, int registers,
-                         uint32_t type) {
-    const int each = type == TF32 ? 1 : 2, least = type ? -126 : -14;
-    for (int lane = 0; lane < 32; lane++) {
-        const int g = lane / 4, t = lane % 4;
-        for (int r = 0; r < 2 * registers; r++)
-            for (int i = 0; i < each; i++) {
-                const struct element e = element_of(part_of(ra[32 * r + lane], i, type), least);
-                const int row = g + 8 * (r % 2), k = each * (t + 4 * (r / 2)) + i;
-                o->a[row][k] = e.value;
-                o->ea[row][k] = e.exponent;
-                o->special |= e.value - e.value != 0;
-            }
-        for (int r = 0; r < registers; r++)
-            for (int i = 0; i < each; i++) {
-                const struct element e = element_of(part_of(rb[32 * r + lane], i, type), least);
-                const int k = each * (t + 4 * r) + i;
-                o->b[k][g] = e.value;
-                o->eb[k][g] = e.exponent;
-                o->special |= e.value - e.value != 0;
-            }
+/* Element i of a register in all lanes. */
+struct elements {
+    double value[32];
+    int32_t exponent[32];
+};
+
+/* Loops that do one thing each become vectors. */
+static ALWAYS_INLINE bool take_elements(struct elements *to, const uint32_t *reg, int i,
+                                        uint32_t type) {
+    const int least = type ? -126 : -14;
+    float value[32];
+    uint32_t special = 0;
+    EACH_LANE value[lane] = part_of(reg[lane], i, type);
+    EACH_LANE to->value[lane] = (double)value[lane];
+    EACH_LANE {
+        const uint32_t magnitude = f32_to_bits(value[lane]) & 0x7fffffffu;
+        const int32_t field = (int32_t)(magnitude >> 23) - 127,
+                      kept = field < least ? least : field;
+        to->exponent[lane] = magnitude ? kept : NO_EXPONENT;
+        special |= magnitude >= 0x7f800000u ? 1 : 0;
     }
+    return special;
+}
+
+static ALWAYS_INLINE void load_factors(struct operands *o, const uint32_t *ra, const uint32_t *rb,
+                                       int registers, uint32_t type) {
+    const int each = type == TF32 ? 1 : 2;
+    struct elements e;
+    for (int r = 0; r < 2 * registers; r++)
+        for (int i = 0; i < each; i++) {
+            o->special |= take_elements(&e, ra + 32 * r, i, type);
+            for (int lane = 0; lane < 32; lane++) {
+                const int row = lane / 4 + 8 * (r % 2), k = each * (lane % 4 + 4 * (r / 2)) + i;
+                o->a[row][k] = e.value[lane];
+                o->ea[row][k] = e.exponent[lane];
+            }
+        }
+    for (int r = 0; r < registers; r++)
+        for (int i = 0; i < each; i++) {
+            o->special |= take_elements(&e, rb + 32 * r, i, type);
+            for (int lane = 0; lane < 32; lane++) {
+                const int k = each * (lane % 4 + 4 * r) + i;
+                o->b[k][lane / 4] = e.value[lane];
+                o->eb[k][lane / 4] = e.exponent[lane];
+            }
+        }
 }
 
 /* The register and the part of it in which a lane has element r of C or D. */
@@ -71,7 +96,7 @@ static ALWAYS_INLINE float addend(const uint32_t *rc, int lane, int r, bool in_h
     return half_value(rc[32 * (r / 2) + lane] >> 16 * (r % 2) & 0xffff, HALF);
 }
 
-static void load_addends(struct operands *o, const uint32_t *rc, bool in_halves) {
+static ALWAYS_INLINE void load_addends(struct operands *o, const uint32_t *rc, bool in_halves) {
     for (int lane = 0; lane < 32; lane++)
         for (int r = 0; r < 4; r++) {
             const struct element e = element_of(addend(rc, lane, r, in_halves), -126);
@@ -86,8 +111,7 @@ static void load_addends(struct operands *o, const uint32_t *rc, bool in_halves)
  * for bit (experiments/hardware/hopper); other cards add fewer terms at a time. */
 static ALWAYS_INLINE void sum_row(const struct operands *o, int row, int depth, double *sums) {
     int32_t most[COLUMNS];
-    double scale[COLUMNS];
-    int64_t total[COLUMNS];
+    double scale[COLUMNS], total[COLUMNS]; /* of whole numbers */
     for (int n = 0; n < COLUMNS; n++) most[n] = o->ec[row][n];
     for (int k = 0; k < depth; k++)
         for (int n = 0; n < COLUMNS; n++) {
@@ -97,17 +121,16 @@ static ALWAYS_INLINE void sum_row(const struct operands *o, int row, int depth, 
     for (int n = 0; n < COLUMNS; n++) {
         most[n] = most[n] < -600 ? -600 : most[n];
         scale[n] = power_of_two(KEPT_BITS - most[n]);
-        total[n] = (int32_t)(o->c[row][n] * scale[n]);
+        total[n] = (double)(int32_t)(o->c[row][n] * scale[n]);
     }
     for (int k = 0; k < depth; k++)
         for (int n = 0; n < COLUMNS; n++)
-            total[n] += (int32_t)(o->a[row][k] * o->b[k][n] * scale[n]);
-    for (int n = 0; n < COLUMNS; n++)
-        sums[n] = (double)total[n] * power_of_two(most[n] - KEPT_BITS);
+            total[n] += (double)(int32_t)(o->a[row][k] * o->b[k][n] * scale[n]);
+    for (int n = 0; n < COLUMNS; n++) sums[n] = total[n] * power_of_two(most[n] - KEPT_BITS);
 }
 
 /* The same where there are infinities or NaN, of which one in a sum makes it one. */
-static void sum_special(const struct operands *o, int row, int depth, double *sums) {
+NOINLINE static void sum_special(const struct operands *o, int row, int depth, double *sums) {
     struct operands finite = *o;
     double plain[COLUMNS];
     for (int n = 0; n < COLUMNS; n++) {
@@ -124,21 +147,20 @@ static void sum_special(const struct operands *o, int row, int depth, double *su
     for (int n = 0; n < COLUMNS; n++) sums[n] = plain[n] - plain[n] != 0 ? plain[n] : sums[n];
 }
 
-static uint32_t single_of(double sum) {
+static ALWAYS_INLINE uint32_t single_of(double sum) {
     if (sum != sum) return 0x7fffffffu;
     const double magnitude = sum < 0 ? -sum : sum;
     return f32_to_bits(magnitude >= 0x1p128 ? (float)sum : (float)rounded(sum, SINGLE, TO_ZERO));
 }
 
-static uint32_t half_of_sum(double sum) {
+static ALWAYS_INLINE uint32_t half_of_sum(double sum) {
     return sum != sum ? 0x7fffu : half_bits(rounded(sum, HALF, TO_NEAREST), HALF);
 }
 
 /* registers: of B; A has twice as many. */
-static void multiply(const struct uop *u, const struct lanes *w, uint32_t mask, int registers,
-                     bool in_halves) {
+static ALWAYS_INLINE void multiply_as(const struct uop *u, const struct lanes *w, uint32_t mask,
+                                      int registers, bool in_halves, uint32_t type) {
     SASS_ROWS
-    const uint32_t type = sass_mod(u, 9, 3);
     const int depth = registers * (type == TF32 ? 4 : 8);
     struct operands o;
     double sums[ROWS][COLUMNS];
@@ -158,6 +180,15 @@ static void multiply(const struct uop *u, const struct lanes *w, uint32_t mask, 
         }
 }
 
+static ALWAYS_INLINE void multiply(const struct uop *u, const struct lanes *w, uint32_t mask,
+                                   int registers, bool in_halves) {
+    switch (sass_mod(u, 9, 3)) {
+    case HALVES: multiply_as(u, w, mask, registers, in_halves, HALVES); break;
+    case BFLOATS: multiply_as(u, w, mask, registers, in_halves, BFLOATS); break;
+    default: multiply_as(u, w, mask, registers, in_halves, TF32);
+    }
+}
+
 SASS_FN(HMMA_1688_F32) { multiply(u, w, mask, 1, false); }
 SASS_FN(HMMA_1688_F16) { multiply(u, w, mask, 1, true); }
 SASS_FN(HMMA_16816_F32) { multiply(u, w, mask, 2, false); }
@@ -165,12 +196,11 @@ SASS_FN(HMMA_16816_F16) { multiply(u, w, mask, 2, true); }
 
 /* ---- doubles: DMMA, one multiply-add after the other ----------------------------------------- */
 
-/* rows: 8 or 16; registers: pairs of B. */
-static void multiply_doubles(const struct uop *u, const struct lanes *w, uint32_t mask, int rows,
-                             int registers) {
+/* rows: 8 or 16; registers: pairs of B; fused: by the host's instruction. */
+static ALWAYS_INLINE void double_sums(const struct uop *u, const struct lanes *w, uint32_t mask,
+                                      int rows, int registers, bool fused) {
     SASS_ROWS
-    double a[ROWS][DEPTH], b[DEPTH][COLUMNS];
-    uint64_t result[4][32];
+    double a[ROWS][DEPTH], b[DEPTH][COLUMNS], sum[ROWS][COLUMNS];
     const int per_row = rows / 8;
     for (int lane = 0; lane < 32; lane++) {
         for (int r = 0; r < per_row * registers; r++)
@@ -178,19 +208,34 @@ static void multiply_doubles(const struct uop *u, const struct lanes *w, uint32_
                 bits_to_f64(pair(ra + 64 * r, lane));
         for (int r = 0; r < registers; r++)
             b[lane % 4 + 4 * r][lane / 4] = bits_to_f64(pair(rb + 64 * r, lane));
+        for (int r = 0; r < 2 * per_row; r++)
+            sum[lane / 4 + 8 * (r / 2)][lane % 4 * 2 + r % 2] =
+                bits_to_f64(pair(rc + 64 * r, lane));
     }
+    for (int row = 0; row < rows; row++)
+        for (int k = 0; k < 4 * registers; k++)
+            for (int n = 0; n < COLUMNS; n++)
+                sum[row][n] = fused ? __builtin_fma(a[row][k], b[k][n], sum[row][n])
+                                    : fma64(a[row][k], b[k][n], sum[row][n]);
     for (int lane = 0; lane < 32; lane++)
         for (int r = 0; r < 2 * per_row; r++) {
-            double sum = bits_to_f64(pair(rc + 64 * r, lane));
-            for (int k = 0; k < 4 * registers; k++)
-                sum = fma64(a[lane / 4 + 8 * (r / 2)][k], b[k][lane % 4 * 2 + r % 2], sum);
-            result[r][lane] = sum == sum ? f64_to_bits(sum) : 0xfff8000000000000ull;
+            const double result = sum[lane / 4 + 8 * (r / 2)][lane % 4 * 2 + r % 2];
+            const uint64_t bits = result == result ? f64_to_bits(result) : 0xfff8000000000000ull;
+            uint32_t *low = &d[64 * r + lane], *high = low + 32;
+            *low = SASS_KEEP(*low, (uint32_t)bits);
+            *high = SASS_KEEP(*high, (uint32_t)(bits >> 32));
         }
-    for (int word = 0; word < 4 * per_row; word++)
-        for (int lane = 0; lane < 32; lane++) {
-            const uint32_t value = (uint32_t)(result[word / 2][lane] >> 32 * (word % 2));
-            d[32 * word + lane] = SASS_KEEP(d[32 * word + lane], value);
-        }
+}
+
+FUSED static void fuse_doubles(const struct uop *u, const struct lanes *w, uint32_t mask, int rows,
+                               int registers) {
+    double_sums(u, w, mask, rows, registers, true);
+}
+
+static void multiply_doubles(const struct uop *u, const struct lanes *w, uint32_t mask, int rows,
+                             int registers) {
+    if (fuses()) fuse_doubles(u, w, mask, rows, registers);
+    else double_sums(u, w, mask, rows, registers, false);
 }
 
 SASS_FN(DMMA_8X8X4) { multiply_doubles(u, w, mask, 8, 1); }
