@@ -181,19 +181,26 @@ static enum error check_textures(const struct machine *m, struct fault *f) {
     return OK;
 }
 
-/* Give all warp slots of the machine their local memory, below one device address. */
-static enum error create_local(const struct launch *l, struct machine *m, struct fault *f) {
+/* Give all warp slots of the machine their local memory, below one device address. Where that is
+ * too much, those that the launch can fill, which are the lowest ones of an SM, must do. */
+static enum error create_local(const struct launch *l, struct machine *m, struct outcome *out) {
     const uint32_t bytes = l->meta.local_bytes;
     if (!bytes) return OK;
-    const uint64_t total = (uint64_t)bytes * 32 * l->cfg->max_warps_sm * l->cfg->sm_count;
-    if (total > 0x3fffff00u)
-        return refuse(
-            f, ERROR_NO_MEMORY,
-            "%u bytes of local memory per thread are too many for all warps of the machine", bytes);
-    m->local = calloc(1, total);
+    const uint64_t each = (uint64_t)bytes * 32 * l->cfg->sm_count, most = 0x3fffff00u / each,
+                   blocks = size_of(l->dims.grid);
+    m->local_slots = l->cfg->max_warps_sm;
+    if (m->local_slots > most)
+        m->local_slots =
+            (uint32_t)(blocks < out->residency ? blocks : out->residency) * m->warps_per_block;
+    if (m->local_slots > most)
+        return refuse(&out->fault, ERROR_BAD_LAUNCH,
+                      "%u bytes of local memory per thread are too many for %u warps on each of "
+                      "%u SMs: all together may have 1 GB",
+                      bytes, m->local_slots, l->cfg->sm_count);
+    m->local = calloc(m->local_slots, each);
     m->local_buffer = (struct buffer){.host = m->local,
                                       .address = LOCAL_BASE,
-                                      .bytes = (uint32_t)total,
+                                      .bytes = (uint32_t)(m->local_slots * each),
                                       .writable = true,
                                       .next_view = &m->local_buffer};
     return m->local ? OK : ERROR_NO_MEMORY;
@@ -237,7 +244,7 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
     if ((e = check_textures(m, &out->fault))) return e;
     if ((e = admit(l, m, out))) return e;
     if ((e = create_preload(l, m, out))) return e;
-    return create_local(l, m, &out->fault);
+    return create_local(l, m, out);
 }
 
 void launch_release(struct machine *m, struct program *p) {

@@ -50,7 +50,8 @@ void halves_perform_older(struct partition *p, uint32_t n, const struct request 
     if (!(c->lines & content_bit(r->addr))) return;
     for (uint32_t i = stream->head, left = c->count; left; i = x->pool[i].next) {
         struct request *q = &x->pool[i];
-        if (q->tick - detour >= sent) break;
+        const uint64_t then = q->tick - detour;
+        if (then > sent || (then == sent && (int8_t)(q->number - r->number) > 0)) break;
         if (access_carries_data(q->kind) == data) continue;
         left--;
         if (q->performed || q->addr >> shift != r->addr >> shift) continue;

@@ -317,6 +317,7 @@ static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
     r->tpc = (uint16_t)(tpc - x->tpc);
     r->bytes = p->bytes;
     r->kind = p->access->kind;
+    r->number = tpc->number++;
     r->performed = false;
     r->whole = p->whole;
     r->flits = (uint16_t)xbar_request_flits(x, r);

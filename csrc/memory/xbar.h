@@ -53,8 +53,9 @@ struct request {
                        another */
     uint8_t kind;   /* enum access_kind */
     uint8_t want;   /* L2 sectors it waits for */
-    bool performed; /* memory has been read or written for it, ahead of its turn */
-    bool whole;     /* what has joined a store writes the rest of its segment */
+    uint8_t number; /* of all of its TPC, modulo 256: the order of those that leave in one cycle */
+    bool performed : 1; /* memory has been read or written for it, ahead of its turn */
+    bool whole : 1;     /* what has joined a store writes the rest of its segment */
 };
 
 _Static_assert(sizeof(struct request) <= 48, "requests are hot");
@@ -133,6 +134,7 @@ struct xbar_tpc {
     uint64_t earliest;   /* tick of the first reply not yet handed over */
     uint32_t in_flight;  /* packets sent and not yet answered */
     uint32_t free, fresh, end; /* free nodes: a list, and those never used */
+    uint8_t number;            /* of the next packet, modulo 256 */
 };
 
 /* What belongs to one slice. */

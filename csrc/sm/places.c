@@ -10,7 +10,7 @@ NOINLINE static bool local_addresses(struct memop *op) {
     const struct machine *m = op->sm->m;
     const uint32_t bytes = m->program->meta.local_bytes;
     if (!lsu_addresses(op, 0, bytes, 0, ERROR_LOCAL_BOUNDS)) return false;
-    const uint32_t slot = op->sm->id * m->cfg->max_warps_sm + op->warp;
+    const uint32_t slot = op->sm->id * m->local_slots + op->warp;
     const uint32_t base = m->local_buffer.address + slot * bytes * 32;
     for (uint32_t lane = 0; lane < 32; lane++)
         op->addr[lane] = base + (op->addr[lane] & ~3u) * 32 + lane * 4 + (op->addr[lane] & 3u);

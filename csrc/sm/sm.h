@@ -65,6 +65,7 @@ struct machine {
     struct buffer mixed; /* stands for several of them */
     uint8_t *local;      /* local memory of all warp slots */
     struct buffer local_buffer;
+    uint32_t local_slots; /* of an SM, for which there is local memory */
     const struct management *management;
     struct managers *managers; /* for a management that is not one of the core's */
     struct preload *preload;   /* NULL: there is no preload table */

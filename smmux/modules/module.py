@@ -94,6 +94,7 @@ class CompiledKernel:
         gpu: str | Gpu = gpus.COMPILED,
         dynamic_shared: int | None = None,
         variables: Mapping[str, NDArray[Any]] | None = None,
+        stack: int = 1024,
         **options: Unpack[LaunchOptions],
     ) -> Result:
         """Run the kernel and return the Result; NumPy arrays among the arguments are written in place.
@@ -101,7 +102,9 @@ class CompiledKernel:
         args: an array for a pointer; a NumPy scalar, also a structured one, for a value, or a Python number, which
         takes the bytes of its parameter. dynamic_shared: bytes behind the static shared memory; None: as many as the
         compiler says. variables: contents of the module's variables by name, which are written back for those of device
-        memory; each launch begins with them as the module has them. gpu: the machine, by default an H100.
+        memory; each launch begins with them as the module has them. stack: bytes of a thread's stack for recursion and
+        `alloca`, of which the compiler does not know how many they need (cudaLimitStackSize on a card). gpu: the
+        machine, by default an H100.
 
         Raises LaunchError for arguments or a launch that do not fit, CompileError for code that is not simulated, with
         the place of each such instruction, and other subclasses of KernelError for failures in the kernel.
@@ -111,7 +114,8 @@ class CompiledKernel:
         named = self.expand(args) if self.expand else [(f"argument {n}", value) for n, value in enumerate(args)]
         names, values = [name for name, _ in named], [value for _, value in named]
         launch = (self.cubin, self.mangled, gpus.get(gpu), grid, block, values, shared, options, variables)
-        return simulate(*launch, self.name, self.sources, names)
+        room = integer("stack", stack, 0, 1 << 19)
+        return simulate(*launch, self.name, self.sources, names, room)
 
     @cached_property
     def instructions(self) -> tuple[Instruction, ...]:

@@ -32,6 +32,7 @@ from smmux.running.constant_banks import (
     Sizes,
     constant_segment,
     module_memory,
+    points_to_parameters,
     synchronises_grid,
     variable_offset,
 )
@@ -47,7 +48,8 @@ SHARED_RESERVED = 1024
 BARRIERS = {14, 15}
 """Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
-"""What a kernel with recursion says of its stack, and the bytes that it gets."""
+"""What a kernel with recursion says of its stack, and the bytes that it gets from a driver."""
+STACK_POINTER, ZERO_REGISTER = 1, 255
 WORKSPACE_BYTES = 256
 """What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
 HEAP_OF_SM, GAP = 1 << 20, 1 << 16
@@ -67,9 +69,11 @@ def simulate(
     called: str = "",
     sources: Mapping[str, str] | None = None,
     names: Sequence[str] = (),
+    stack: int = DEFAULT_STACK,
 ) -> Result:
     """Run a kernel of a cubin; NumPy arrays among the arguments are written in place.
 
+    stack: bytes of a thread's stack where the compiler does not know how many are needed.
     variables: contents of the module's variables by name; those of device memory are written in place.
     called: what the result and errors call the kernel, without it as the linker does. sources: texts that no file has.
     names: what errors call the arguments.
@@ -77,7 +81,7 @@ def simulate(
     """
     _check_block(cubin.kernels[name], dim3("block", block))
     memory = _Memory(dict(variables or {}), names or [f"argument {number}" for number in range(len(args))])
-    program = program_of(cubin, name, dynamic_shared, machine, memory)
+    program = program_of(cubin, name, dynamic_shared, machine, memory, stack)
     program = replace(program, name=called or name, sources=sources or {})
     result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
     memory.give_back(cubin)
@@ -111,7 +115,14 @@ class _Memory:
         return ""
 
 
-def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memory: _Memory | None = None) -> Program:
+def program_of(
+    cubin: Cubin,
+    name: str,
+    dynamic_shared: int,
+    machine: Gpu,
+    memory: _Memory | None = None,
+    stack: int = DEFAULT_STACK,
+) -> Program:
     """A kernel as the core's program, which makes its memory when it is launched."""
     image, lowered = cubin.kernels[name], lower_kernel(cubin, name)
     memory = memory or _Memory()
@@ -128,7 +139,7 @@ def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memor
         shared_bytes=fixed + held,
         dynamic_bytes=dynamic_shared - held,
         reserved_bytes=min(fixed, SHARED_RESERVED),
-        local_bytes=_stack_bytes(image),
+        local_bytes=_stack_bytes(image, lowered.linked.instructions, stack),
         const=bytes(lowered.constant_bytes),
         pack=partial(_pack, cubin, image, lowered, dynamic_shared, machine, memory),
         printer=lambda records, lost: printf_text(records, lost, memory.string),
@@ -149,11 +160,22 @@ def _own_file(instructions: Sequence[Instruction]) -> str:
     return places.most_common(1)[0][0] or "" if places else ""
 
 
-def _stack_bytes(image: KernelImage) -> int:
-    """Local memory of a thread: what calls need, or where they may go on for ever, what a driver gives."""
+def _stack_bytes(image: KernelImage, instructions: Sequence[Instruction], given: int) -> int:
+    """Local memory of a thread: what calls need, or where they may go on for ever, and where arrays have sizes that
+    only the kernel knows, what is given."""
     known = image.min_stack if image.min_stack != UNKNOWN_STACK else 0
-    least = DEFAULT_STACK if image.min_stack == UNKNOWN_STACK else 0
+    least = given if image.min_stack == UNKNOWN_STACK or any(map(_moves_stack, instructions)) else 0
     return -(-max(known, image.frame_bytes + least) // 16) * 16
+
+
+def _moves_stack(instruction: Instruction) -> bool:
+    """Whether the stack's pointer moves by what a register says, as with `alloca`."""
+    registers = [o.number for o in instruction.operands if o.kind == "R"]
+    return (
+        registers[:1] == [STACK_POINTER]
+        and instruction.opcode == "IADD3"
+        and any(number not in (STACK_POINTER, ZERO_REGISTER) for number in registers[1:])
+    )
 
 
 def _check_block(image: KernelImage, block: Dim3) -> None:
@@ -184,10 +206,16 @@ def _pack(
     if len(values) != len(image.parameters):
         raise LaunchError(f"{program.name} takes {len(image.parameters)} values, {len(values)} given")
     arrays = [value for value in values if isinstance(value, np.ndarray)]
+    for name, value in zip(memory.names, values, strict=False):
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            raise LaunchError(f"{name} is an array of Python objects, of which no GPU knows")
     own = [module_memory(cubin, lowered, memory.variables)]
     workspace = synchronises_grid(cubin, lowered.linked.instructions) and _fits(program, machine, grid, block)
     if workspace:
         own.append(np.zeros(WORKSPACE_BYTES, np.uint8))
+    pointed = points_to_parameters(cubin, lowered.linked.instructions)
+    if pointed:
+        own.append(np.zeros(image.param_bytes, np.uint8))
     if "malloc" in cubin.externs:
         own.append(np.zeros(GAP + HEAP_OF_SM * machine.sm_count, np.uint8))
     places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
@@ -207,16 +235,20 @@ def _pack(
     placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
     heap = places[-1] + GAP if "malloc" in cubin.externs else 0
     counter = places[1 + len(arrays)] if workspace else 0
+    parameters = _parameters(image, values, addresses)
+    copy = places[1 + len(arrays) + workspace] if pointed else 0
     buffers.append((own[0], places[0], own[0].nbytes, True))
     if counter:
         buffers.append((own[1], counter, WORKSPACE_BYTES, True))
+    if copy:
+        buffers.append((np.frombuffer(parameters, np.uint8), copy, len(parameters), False))
     if heap:
         buffers.append((own[-1][GAP:], heap, own[-1].nbytes - GAP, True))
     memory.buffers[:] = buffers
     room = heap, HEAP_OF_SM if heap else 0
-    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter)
+    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy)
     constants = own[0][constants_offset(cubin) :].tobytes()
-    const = constant_segment(cubin, image.name, lowered, _parameters(image, values, addresses), constants, sizes)
+    const = constant_segment(cubin, image.name, lowered, parameters, constants, sizes)
     return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const, tuple(placed))
 
 

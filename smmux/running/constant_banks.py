@@ -18,13 +18,15 @@ from smmux.compiler.sass.lowering.kernel import HEAP_BYTES, Lowered
 from smmux.compiler.sass.lowering.link import constants_offset
 from smmux.errors import LaunchError, did_you_mean
 
-__all__ = ["Sizes", "constant_segment", "module_memory", "synchronises_grid", "variable_offset"]
+__all__ = ["Sizes", "constant_segment", "module_memory", "points_to_parameters", "synchronises_grid", "variable_offset"]
 
 SHARED_WINDOW, LOCAL_WINDOW, STACK, DYNAMIC_SHARED = 0x18, 0x20, 0x28, 0x2C
 """Bytes of constant bank 0: generic addresses of shared memory (up to sm_89) and of local memory, top of the stack,
 dynamic shared bytes."""
 CONSTANT_WINDOW = (0x50, 0xD0)
 """Generic address of the constants, up to sm_89 and from sm_90 on."""
+PARAMETER_WINDOW = (0x40, 0x198)
+"""Generic address of bank 0 up to sm_89, of the parameters from sm_90 on: `__grid_constant__` ones have pointers."""
 SM_COUNT, CLUSTER, CLUSTERS = 0x10C, 0x144, 0x15C
 """SMs of the machine; from sm_90 on the sizes of a cluster, here of one block, and the number of clusters along x."""
 GRID_WORKSPACE = (0x8C, 0x44)
@@ -37,7 +39,7 @@ WHOLE = (2, 4)
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """What bank 0 says of a launch. heap: where the first SM's part of the heap lies, and the bytes of each. workspace:
-    the address of the grid's barrier, or 0."""
+    the address of the grid's barrier, or 0. parameters: that of a copy of the parameters in device memory, or 0."""
 
     grid: Dim3
     block: Dim3
@@ -46,6 +48,7 @@ class Sizes:
     sms: int
     heap: tuple[int, int]
     workspace: int = 0
+    parameters: int = 0
 
 
 def constant_segment(
@@ -66,6 +69,9 @@ def constant_segment(
         high, low = divmod(sizes.workspace, 1 << 32)
         struct.pack_into("<II", whole, GRID_WORKSPACE[cubin.arch >= 90], high, low)
     struct.pack_into("<Q", whole, CONSTANT_WINDOW[cubin.arch >= 90], lowered.linked.constants)
+    if sizes.parameters:
+        first = sizes.parameters - (0 if cubin.arch >= 90 else image.param_base)
+        struct.pack_into("<Q", whole, PARAMETER_WINDOW[cubin.arch >= 90], first)
     whole[image.param_base : image.param_base + len(parameters)] = parameters
     for number, data in ((2, image.constant2), (3, constants), (4, cubin.constant4)):
         whole[bank[number] : bank[number] + len(data)] = data
@@ -79,8 +85,18 @@ def constant_segment(
 
 def synchronises_grid(cubin: Cubin, instructions: Sequence[Instruction]) -> bool:
     """Whether code asks for the barrier of the whole grid, which a cooperative launch has."""
+    return _reads(instructions, GRID_WORKSPACE[cubin.arch >= 90])
+
+
+def points_to_parameters(cubin: Cubin, instructions: Sequence[Instruction]) -> bool:
+    """Whether code has pointers to the parameters, which lie in memory for these."""
+    return _reads(instructions, PARAMETER_WINDOW[cubin.arch >= 90])
+
+
+def _reads(instructions: Sequence[Instruction], offset: int) -> bool:
+    """Whether code reads that place of constant bank 0."""
     return any(
-        operand.kind == "const" and operand.bank == 0 and operand.offset == GRID_WORKSPACE[cubin.arch >= 90]
+        operand.kind == "const" and operand.bank == 0 and operand.offset == offset
         for instruction in instructions
         for operand in instruction.operands
     )

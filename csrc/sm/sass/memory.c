@@ -122,16 +122,16 @@ static bool again(struct memop *op, uint32_t served) {
     return false;
 }
 
-/* Lanes of an atomic that a card does not do in shared memory: the code does it then, for which a
+/* Lanes whose atomic is on local memory, which is theirs alone: the code does it then, for which a
  * predicate asks. Returns which are left. */
-static uint32_t leave_shared(const struct memop *op, const uint32_t high[32], uint32_t number) {
+static uint32_t leave_local(const struct memop *op, const uint32_t high[32], uint32_t number) {
     struct warp *w = op->w;
-    uint32_t shared = 0;
+    uint32_t local = 0;
     for (uint32_t lane = 0; lane < 32; lane++)
-        shared |= (high[lane] == SHARED_HIGH ? 1u : 0u) << lane;
-    w->preds[number] = (w->preds[number] & ~op->active) | (op->active & ~shared);
+        local |= (high[lane] == LOCAL_HIGH ? 1u : 0u) << lane;
+    w->preds[number] = (w->preds[number] & ~op->active) | (op->active & ~local);
     w->ready[op->sm->m->program->registers + number] = op->t;
-    return op->active & ~shared;
+    return op->active & ~local;
 }
 
 /* Lanes of an access to shared memory go on together that go to the part which a block holds from
@@ -159,7 +159,7 @@ static bool serve_far(struct memop *op) {
     const uint32_t number = sass_done(op->u);
     place_far(op, high);
     if (op->u->op == OP_LD_GLOBAL && op->u->sub) return copy_issue(op);
-    if ((number & 7) != 7) op->active = leave_shared(op, high, number);
+    if ((number & 7) != 7) op->active = leave_local(op, high, number);
     if (!op->active) return lsu_serve(op);
     const uint32_t left = left_of(op), lane = bits_lowest(left);
     op->active = alike(high, left);

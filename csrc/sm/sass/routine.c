@@ -31,7 +31,7 @@ static uint8_t *host_of(const struct caller *c, uint64_t address) {
     if (address >> 32 == SHARED_HIGH)
         return at < m->program->meta.shared_bytes ? c->sm->shared + b->static_base + at : NULL;
     if (address >> 32 == LOCAL_HIGH) {
-        const size_t slot = c->sm->id * m->cfg->max_warps_sm + c->warp;
+        const size_t slot = c->sm->id * m->local_slots + c->warp;
         const size_t inside = (size_t)(at & ~3u) * 32 + c->lane * 4 + (at & 3u);
         return at < bytes ? m->local + slot * bytes * 32 + inside : NULL;
     }

@@ -183,7 +183,7 @@ class _Reader:
         """The module's variables."""
         for symbol in self.elf.symbols:
             section = self._section(symbol)
-            if symbol.kind != OBJECT or section is None:
+            if symbol.kind != OBJECT or section is None or not self._holds_variables(section):
                 continue
             if symbol.value + symbol.size > section.size:
                 damaged(f"variable {symbol.name!r} lies beyond its section")
@@ -191,8 +191,13 @@ class _Reader:
             if section.index in self.global_base:
                 address = self.global_base[section.index] + symbol.value
                 yield Variable(symbol.name, "global", address, symbol.size, initial)
-            elif section.name == ".nv.constant3":
+            else:
                 yield Variable(symbol.name, "constant", symbol.value, symbol.size, initial)
+
+    def _holds_variables(self, section: Section) -> bool:
+        """Whether a section has variables of the module. In a kernel's section of shared memory an extern array may lie
+        behind what the section has."""
+        return section.index in self.global_base or section.name == ".nv.constant3"
 
     def _relocations(self) -> Iterator[Relocation]:
         """What is relocated in code and data."""

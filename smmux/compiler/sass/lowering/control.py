@@ -279,6 +279,7 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "B2R": _reduced,
     "NOP": _nothing,
     **dict.fromkeys(("ERRBAR", "CGAERRBAR", "FENCE", "PMTRIG"), _nothing),
+    **dict.fromkeys(("PREEXIT", "ACQBULK"), _nothing),  # about the launch before and the one behind, of which is none
     "NANOSLEEP": _sleep,
     "CCTL": _cache_control,
     "MEMBAR": _fence,
