@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from smmux.base.dimensions import Dim3, dim3
 from smmux.compiler.instruction import Instruction
 from smmux.compiler.launch_facts import Facts
 from smmux.compiler.program import Placed, Program
-from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, Variable
+from smmux.compiler.sass.cubin import Cubin, KernelImage, Variable
 from smmux.compiler.sass.lowering.kernel import Lowered, lower_kernel
 from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS, constants_offset
 from smmux.compiler.sass.mangled_names import plain_name
@@ -28,6 +27,7 @@ from smmux.machines.occupancy import occupancy
 from smmux.results.formatted import printf_text
 from smmux.results.result import Result
 from smmux.running.arguments import Arguments, as_bytes
+from smmux.running.compiled_values import arrays_of, parameter_bytes, table_of, tables_of
 from smmux.running.constant_banks import (
     Sizes,
     constant_segment,
@@ -50,6 +50,7 @@ BARRIERS = {14, 15}
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 """What a kernel with recursion says of its stack, and the bytes that it gets from a driver."""
 STACK_POINTER, ZERO_REGISTER = 1, 255
+POINTER_BYTES = 8
 WORKSPACE_BYTES = 256
 """What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
 HEAP_OF_SM, GAP = 1 << 20, 1 << 16
@@ -205,10 +206,9 @@ def _pack(
     """Buffers of the arrays and of the module's memory, and the constant segment."""
     if len(values) != len(image.parameters):
         raise LaunchError(f"{program.name} takes {len(image.parameters)} values, {len(values)} given")
-    arrays = [value for value in values if isinstance(value, np.ndarray)]
-    for name, value in zip(memory.names, values, strict=False):
-        if isinstance(value, np.ndarray) and value.dtype.hasobject:
-            raise LaunchError(f"{name} is an array of Python objects, of which no GPU knows")
+    named = [found for name, value in zip(memory.names, values, strict=True) for found in arrays_of(value, name)]
+    arrays = [array for _, array in named]
+    tables = [table for value in values for table in tables_of(value)]
     own = [module_memory(cubin, lowered, memory.variables)]
     workspace = synchronises_grid(cubin, lowered.linked.instructions) and _fits(program, machine, grid, block)
     if workspace:
@@ -216,6 +216,7 @@ def _pack(
     pointed = points_to_parameters(cubin, lowered.linked.instructions)
     if pointed:
         own.append(np.zeros(image.param_bytes, np.uint8))
+    own += [np.zeros(max(1, POINTER_BYTES * len(table)), np.uint8) for table in tables]
     if "malloc" in cubin.externs:
         own.append(np.zeros(GAP + HEAP_OF_SM * machine.sm_count, np.uint8))
     places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
@@ -227,15 +228,18 @@ def _pack(
         low, high = extent(array)
         buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
         addresses.append(start + array.ctypes.data - low)
-    called = [name for name, value in zip(memory.names, values, strict=False) if isinstance(value, np.ndarray)]
     placed = [
         Placed(name, address, array.nbytes, array.itemsize)
-        for name, array, address in zip(called, arrays, addresses, strict=False)
+        for (name, array), address in zip(named, addresses, strict=True)
     ]
     placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
     heap = places[-1] + GAP if "malloc" in cubin.externs else 0
     counter = places[1 + len(arrays)] if workspace else 0
-    parameters = _parameters(image, values, addresses)
+    found = {id(array): address for array, address in zip(arrays, addresses, strict=True)}
+    for table, start in zip(tables, places[1 + len(arrays) + workspace + pointed :], strict=False):
+        buffers.append((table_of(table, found), start, POINTER_BYTES * len(table), False))
+        found[id(table)] = start
+    parameters = parameter_bytes(image, values, found)
     copy = places[1 + len(arrays) + workspace] if pointed else 0
     buffers.append((own[0], places[0], own[0].nbytes, True))
     if counter:
@@ -262,35 +266,3 @@ def _variables(cubin: Cubin) -> list[Variable]:
     """The module's variables in device memory that have names in its source."""
     named = [v for v in cubin.globals_.values() if v.space == "global" and not v.name.startswith(("$", "__"))]
     return [replace(v, name=plain_name(v.name)) for v in named]
-
-
-def _parameters(image: KernelImage, values: Sequence[Any], addresses: Sequence[int]) -> bytes:
-    """The bytes of the kernel's parameters."""
-    found, left = bytearray(image.param_bytes), iter(addresses)
-    for parameter, value in zip(sorted(image.parameters, key=lambda p: p.ordinal), values, strict=True):
-        data = struct.pack("<Q", next(left)) if isinstance(value, np.ndarray) else _scalar(parameter, value)
-        if len(data) != parameter.size:
-            raise LaunchError(
-                f"argument {parameter.ordinal} of {image.name} has {parameter.size} bytes, not {len(data)}"
-            )
-        found[parameter.offset : parameter.offset + parameter.size] = data
-    return bytes(found)
-
-
-def _scalar(parameter: Parameter, value: Any) -> bytes:
-    """The bytes of a scalar argument: of a NumPy scalar its own, of a Python number as many as the parameter has."""
-    if isinstance(value, np.generic):
-        return value.tobytes()
-    if isinstance(value, bytes):
-        return value
-    try:
-        if isinstance(value, float):
-            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[parameter.size], value)
-        number = int(value) if isinstance(value, bool) else value.__index__()
-        signed = number < 0
-        return int(number).to_bytes(parameter.size, "little", signed=signed)
-    except (KeyError, OverflowError, AttributeError, struct.error):
-        raise LaunchError(
-            f"argument {parameter.ordinal} has {parameter.size} bytes, which {value!r} does not fit: "
-            "pass a NumPy scalar of the parameter's type, and an array for a pointer"
-        ) from None

@@ -1,0 +1,113 @@
+"""Arguments of compiled kernels as bytes: scalars, structures with pointers, tables of pointers."""
+
+from __future__ import annotations
+
+import reprlib
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux.compiler.sass.cubin import KernelImage, Parameter
+from smmux.errors import LaunchError
+
+__all__ = ["arrays_of", "parameter_bytes", "table_of", "tables_of"]
+
+POINTER = struct.Struct("<Q")
+Address = int
+
+
+def arrays_of(value: Any, name: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays of an argument, each of which is a pointer, with what errors call them: of a structure (a tuple) those
+    of its fields, of a table (a list) its elements."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise LaunchError(f"{name} is an array of Python objects, of which no GPU knows")
+        yield name, value
+    elif isinstance(value, tuple):
+        for number, field in enumerate(value):
+            yield from arrays_of(field, f"{name}.{number}")
+    elif isinstance(value, list):
+        for number, element in enumerate(value):
+            if not isinstance(element, np.ndarray):
+                raise LaunchError(f"{name} is a list, which is a table of pointers: each element must be an array")
+            yield from arrays_of(element, f"{name}[{number}]")
+
+
+def tables_of(value: Any) -> Iterator[list[Any]]:
+    """The tables of an argument."""
+    if isinstance(value, list):
+        yield value
+    elif isinstance(value, tuple):
+        for field in value:
+            yield from tables_of(field)
+
+
+def table_of(table: Sequence[NDArray[Any]], addresses: dict[int, Address]) -> NDArray[np.uint8]:
+    """A table as it lies in device memory. addresses: of arrays, by their identity."""
+    return np.frombuffer(b"".join(POINTER.pack(addresses[id(array)]) for array in table), np.uint8)
+
+
+def parameter_bytes(image: KernelImage, values: Sequence[Any], addresses: dict[int, Address]) -> bytes:
+    """The bytes of the kernel's parameters. addresses: of arrays and tables, by their identity."""
+    found = bytearray(image.param_bytes)
+    for parameter, value in zip(sorted(image.parameters, key=lambda p: p.ordinal), values, strict=True):
+        data = _bytes(parameter, value, addresses)
+        if len(data) != parameter.size:
+            raise LaunchError(
+                f"argument {parameter.ordinal} of {image.name} has {parameter.size} bytes, not {len(data)}"
+            )
+        found[parameter.offset : parameter.offset + parameter.size] = data
+    return bytes(found)
+
+
+def _bytes(parameter: Parameter, value: Any, addresses: dict[int, Address]) -> bytes:
+    """The bytes of an argument."""
+    if isinstance(value, (np.ndarray, list)):
+        return POINTER.pack(addresses[id(value)])
+    return _structure(value, addresses)[0] if isinstance(value, tuple) else _scalar(parameter, value)
+
+
+def _structure(fields: tuple[Any, ...], addresses: dict[int, Address]) -> tuple[bytes, int]:
+    """The bytes of a structure, and what it is aligned to, as C++ has it."""
+    found, most = bytearray(), 1
+    for field in fields:
+        data, aligned = _field(field, addresses)
+        found += bytes(-len(found) % aligned) + data
+        most = max(most, aligned)
+    return bytes(found) + bytes(-len(found) % most), most
+
+
+def _field(value: Any, addresses: dict[int, Address]) -> tuple[bytes, int]:
+    """The same of a field: a Python number is an int or a float of C++."""
+    if isinstance(value, tuple):
+        return _structure(value, addresses)
+    if isinstance(value, (np.ndarray, list)):
+        return POINTER.pack(addresses[id(value)]), POINTER.size
+    if isinstance(value, np.generic):
+        return value.tobytes(), value.dtype.alignment
+    try:
+        return (np.float32(value) if isinstance(value, float) else np.int32(value)).tobytes(), 4
+    except (TypeError, ValueError, OverflowError):
+        raise LaunchError(f"a field of a structure is no number of 32 bits: {reprlib.repr(value)}") from None
+
+
+def _scalar(parameter: Parameter, value: Any) -> bytes:
+    """The bytes of a scalar argument: of a NumPy scalar its own, of a Python number as many as the parameter has."""
+    if isinstance(value, np.generic):
+        return value.tobytes()
+    if isinstance(value, bytes):
+        return value
+    try:
+        if isinstance(value, float):
+            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[parameter.size], value)
+        number = int(value) if isinstance(value, bool) else value.__index__()
+        return int(number).to_bytes(parameter.size, "little", signed=number < 0)
+    except (KeyError, OverflowError, AttributeError, struct.error):
+        raise LaunchError(
+            f"argument {parameter.ordinal} has {parameter.size} bytes, which {reprlib.repr(value)} does not fit: "
+            "pass a NumPy scalar of the parameter's type, an array for a pointer, a tuple for a structure, "
+            "a list of arrays for a table of pointers"
+        ) from None

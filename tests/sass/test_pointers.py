@@ -1,0 +1,107 @@
+"""Pointers of CUDA C++: in structures and tables, to parameters, to any memory, to what a thread has just stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux.errors import LaunchError, OutOfBoundsError
+from smmux.modules.module import Module
+from tests.sass.conftest import ARCHITECTURES, needed
+
+SOURCE = Path(__file__).parent / "sources" / "pointers.cu"
+OPTIONS = [("-O3",), pytest.param(("-G", "-O0"), marks=pytest.mark.long)]
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def arch(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
+def module(request: pytest.FixtureRequest, arch: str) -> Module:
+    needed("nvcc", "nvdisasm")
+    return smmux.load(SOURCE, arch, request.param)
+
+
+def test_a_tuple_is_a_structure(module: Module) -> None:
+    x, y = np.zeros(40, np.float32), np.arange(40, dtype=np.float32)
+    module["scaled"].simulate(1, 64, ((x, np.int8(3), y, 32), 2.0))
+    assert (x == np.where(np.arange(40) < 32, 2 * y + 3, 0)).all()
+
+
+def test_a_list_of_arrays_is_a_table(module: Module) -> None:
+    rows = [np.full(8, 10 * i, np.float32) for i in range(5)]
+    module["rows"].simulate(5, 32, (rows, 8))
+    assert [row.tolist() for row in rows] == [[11 * i + 1] * 8 for i in range(5)]
+
+
+def test_a_table_has_an_end(module: Module) -> None:
+    with pytest.raises(OutOfBoundsError):
+        module["rows"].simulate(6, 32, ([np.zeros(8, np.float32)] * 5, 8))
+
+
+@pytest.mark.parametrize("bad", [(1.5,), [1, 2], np.array([None], object), ({},)])
+def test_what_is_no_pointer_is_refused(module: Module, bad: Any) -> None:
+    with pytest.raises(LaunchError):
+        module["rows"].simulate(1, 32, (bad, 1))
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_constant_parameters_have_addresses(module: Module, which: int) -> None:
+    tables = np.random.default_rng(1).integers(0, 1 << 30, (3, 64), np.int32)
+    first, second = (tuple(np.int32(word) for word in table) for table in tables[:2])
+    out = np.zeros(64, np.int32)
+    module["chosen"].simulate(1, 64, (first, second, tables[2], out, which))
+    assert (out == tables[which]).all()
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_atomics_wherever_a_pointer_points(module: Module, which: int) -> None:
+    """To global and shared memory all threads together; local memory is each thread's own."""
+    place, old = np.zeros(1, np.uint64), np.zeros(66, np.uint64)
+    module["atomics"].simulate(1, 64, (place, old, which))
+    if which == 2:
+        assert old.tolist() == [1] * 65 + [1000]
+        return
+    assert old[64] == 64
+    assert sorted([*old[:64].tolist(), int(old[65])]) == [64, *range(1000, 1064)]
+
+
+def test_static_beside_dynamic_shared_memory(module: Module) -> None:
+    out = np.zeros(64, np.int32)
+    module["both_shared"].simulate(1, 64, (out,), dynamic_shared=64)
+    assert (out == 3 * (63 - np.arange(64))).all()
+
+
+def test_the_stack_of_a_recursion(module: Module) -> None:
+    n, out = np.full(1, 100, np.int32), np.zeros(32, np.int32)
+    with pytest.raises(OutOfBoundsError, match="local"):
+        module["recursion"].simulate(1, 32, (n, out))
+    module["recursion"].simulate(1, 32, (n, out), stack=16384)
+    assert (out == 5050).all()
+    with pytest.raises(LaunchError, match="16384 bytes of local memory"):
+        module["recursion"].simulate(4000, 32, (n, out), stack=16384)
+
+
+def test_arrays_on_the_stack(module: Module) -> None:
+    length = np.arange(1, 33, dtype=np.int32)
+    out, sums = np.zeros(32, np.int32), [sum(7 * i % n for i in range(n)) for n in length]
+    module["arrays_on_stack"].simulate(1, 32, (length, out))
+    assert out.tolist() == sums
+
+
+@pytest.mark.long
+def test_a_thread_sees_what_it_has_stored() -> None:
+    """Where many threads of a chip of two halves load bytes that they have just stored."""
+    needed("nvcc", "nvdisasm")
+    count, bytes_ = 132 * 256, 48
+    random = np.random.default_rng(2)
+    rows, period = random.integers(1, 256, (count, bytes_), np.uint8), random.integers(1, 9, count, np.int32)
+    wanted = rows[np.arange(count)[:, None], np.arange(bytes_) % period[:, None]]
+    smmux.load(SOURCE, "sm_90")["repeated"].simulate(132, 256, (rows, period, bytes_))
+    assert (rows == wanted).all()
