@@ -1,5 +1,6 @@
 #include "chip/launch.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,6 +198,7 @@ static enum error create_local(const struct launch *l, struct machine *m, struct
                       "%u bytes of local memory per thread are too many for %u warps on each of "
                       "%u SMs: all together may have 1 GB",
                       bytes, m->local_slots, l->cfg->sm_count);
+    assert(m->local_slots); /* there are blocks, and each SM holds some */
     m->local = calloc(m->local_slots, each);
     m->local_buffer = (struct buffer){.host = m->local,
                                       .address = LOCAL_BASE,
