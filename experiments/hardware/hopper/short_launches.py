@@ -19,7 +19,7 @@ from smmux.base import whole_files
 
 from .bench import Bench
 
-METRIC = "sm__cycles_elapsed.max"
+METRICS = ("sm__cycles_elapsed.max", "sm__cycles_active.max")
 CONTROLS = ("all", "none")
 KERNELS = ("nothing", "loads", "stores", "adds", "copies")
 BYTES = 1 << 26
@@ -31,7 +31,7 @@ def cases() -> Iterator[Case]:
     """Kernel, threads, blocks."""
     for kernel in KERNELS:
         for threads in (64, 256):
-            for blocks in (1, 132, 264, 528, 1056, 2112, 4224):
+            for blocks in (1, 8, 16, 64, 132, 264, 528, 1056, 2112, 4224):
                 yield kernel, threads, blocks
 
 
@@ -44,14 +44,16 @@ def launch_all(bench: Bench) -> None:
             bench.card.sync()
 
 
-def profiled(out: Path, control: str) -> list[int]:
-    """The cycles of all launches."""
+def profiled(out: Path, control: str) -> list[list[int]]:
+    """The cycles of all launches, and of the multiprocessor that was active longest."""
     log = out / f"short_launches_{control}.csv"
-    command = f"ncu --clock-control none --cache-control {control} --csv --page raw --metrics {METRIC}".split()
+    command = (
+        f"ncu --clock-control none --cache-control {control} --csv --page raw --metrics {','.join(METRICS)}".split()
+    )
     own = [sys.executable, "-m", __spec__.name, "--out", str(out), "--launch"]
     subprocess.run([*command, "--log-file", str(log), *own], check=True)
     rows = list(csv.DictReader(line for line in log.read_text().splitlines() if line.startswith('"')))
-    return [int(row[METRIC].replace(",", "")) for row in rows[1:]]
+    return [[int(row[name].replace(",", "")) for name in METRICS] for row in rows[1:]]
 
 
 def main() -> None:
@@ -67,9 +69,9 @@ def main() -> None:
     found = {control: iter(profiled(args.out, control)) for control in CONTROLS}
     with whole_files.replacing(args.out / "short_launches.csv") as (draft,), draft.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["cache_control", "kernel", "threads", "blocks", "repeat", "cycles"])
+        rows.writerow(["cache_control", "kernel", "threads", "blocks", "repeat", "cycles", "active"])
         for control, cycles in found.items():
-            rows.writerows([control, *case, repeat, next(cycles)] for case in cases() for repeat in range(REPEATS))
+            rows.writerows([control, *case, repeat, *next(cycles)] for case in cases() for repeat in range(REPEATS))
 
 
 if __name__ == "__main__":
