@@ -81,7 +81,7 @@ def simulate(
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
     _check_block(cubin.kernels[name], dim3("block", block))
-    memory = _Memory(dict(variables or {}), names or [f"argument {number}" for number in range(len(args))])
+    memory = _Memory(dict(variables or {}), names)
     program = program_of(cubin, name, dynamic_shared, machine, memory, stack)
     program = replace(program, name=called or name, sources=sources or {})
     result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
@@ -206,7 +206,8 @@ def _pack(
     """Buffers of the arrays and of the module's memory, and the constant segment."""
     if len(values) != len(image.parameters):
         raise LaunchError(f"{program.name} takes {len(image.parameters)} values, {len(values)} given")
-    named = [found for name, value in zip(memory.names, values, strict=True) for found in arrays_of(value, name)]
+    names = memory.names or [f"argument {number}" for number in range(len(values))]
+    named = [found for name, value in zip(names, values, strict=True) for found in arrays_of(value, name)]
     arrays = [array for _, array in named]
     tables = [table for value in values for table in tables_of(value)]
     own = [module_memory(cubin, lowered, memory.variables)]
