@@ -158,3 +158,10 @@ def test_lanes_at_different_depths_of_a_recursion(arch: str, option: str) -> Non
     module(arch, option)["deep_calls"].simulate(1, 32, [out])
     known = [lambda n: n + 1, lambda n: n + 2, lambda n: 2 * n + 3]
     assert out.tolist() == [known[t % 3](t % 4) for t in range(32)]
+
+
+@pytest.mark.parametrize("option", ["-O3", "-G"])
+def test_a_launch_alone_waits_for_none(option: str) -> None:
+    g = np.zeros(256, "i4")
+    module("sm_90", option)["dependent"].simulate(2, 128, [g])
+    assert (g == 1).all()

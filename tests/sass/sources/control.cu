@@ -168,3 +168,12 @@ __device__ int ackermann(int m, int n) {
 
 // Lanes at different depths meet at the same barrier registers.
 __global__ void deep_calls(int *out) { out[threadIdx.x] = ackermann(threadIdx.x % 3, threadIdx.x % 4); }
+
+// A launch that lets the next one begin and waits for the one before.
+__global__ void dependent(int *g) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    g[blockIdx.x * blockDim.x + threadIdx.x] += 1;
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
