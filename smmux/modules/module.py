@@ -33,7 +33,7 @@ from smmux.compiler.sass.mangled_names import demangle, plain_name
 from smmux.errors import ConfigError, LaunchError, did_you_mean, integer
 from smmux.gpus import Gpu
 from smmux.results.result import Result
-from smmux.running.compiled import simulate
+from smmux.running.compiled import DEFAULT_STACK, simulate
 from smmux.running.launch_options import LaunchOptions, documented
 
 __all__ = ["CompiledKernel", "Module", "load", "module_of", "named_arguments"]
@@ -94,7 +94,7 @@ class CompiledKernel:
         gpu: str | Gpu = gpus.COMPILED,
         dynamic_shared: int | None = None,
         variables: Mapping[str, NDArray[Any]] | None = None,
-        stack: int = 1024,
+        stack: int = DEFAULT_STACK,
         **options: Unpack[LaunchOptions],
     ) -> Result:
         """Run the kernel and return the Result; NumPy arrays among the arguments are written in place.

@@ -27,7 +27,7 @@ from smmux.machines.occupancy import occupancy
 from smmux.results.formatted import printf_text
 from smmux.results.result import Result
 from smmux.running.arguments import Arguments, as_bytes
-from smmux.running.compiled_values import arrays_of, parameter_bytes, table_of, tables_of
+from smmux.running.compiled_values import POINTER_BYTES, arrays_of, parameter_bytes, table_of, tables_of
 from smmux.running.constant_banks import (
     Sizes,
     constant_segment,
@@ -50,7 +50,6 @@ BARRIERS = {14, 15}
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 """What a kernel with recursion says of its stack, and the bytes that it gets from a driver."""
 STACK_POINTER, ZERO_REGISTER = 1, 255
-POINTER_BYTES = 8
 WORKSPACE_BYTES = 256
 """What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
 HEAP_OF_SM, GAP = 1 << 20, 1 << 16
@@ -217,7 +216,7 @@ def _pack(
     pointed = points_to_parameters(cubin, lowered.linked.instructions)
     if pointed:
         own.append(np.zeros(image.param_bytes, np.uint8))
-    own += [np.zeros(max(1, POINTER_BYTES * len(table)), np.uint8) for table in tables]
+    own += [np.zeros(POINTER_BYTES * len(table), np.uint8) for table in tables]
     if "malloc" in cubin.externs:
         own.append(np.zeros(GAP + HEAP_OF_SM * machine.sm_count, np.uint8))
     places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses

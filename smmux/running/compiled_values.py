@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from smmux.compiler.sass.cubin import KernelImage, Parameter
 from smmux.errors import LaunchError
 
-__all__ = ["arrays_of", "parameter_bytes", "table_of", "tables_of"]
+__all__ = ["POINTER_BYTES", "arrays_of", "parameter_bytes", "table_of", "tables_of"]
 
 POINTER = struct.Struct("<Q")
+POINTER_BYTES = POINTER.size
 Address = int
 
 
@@ -30,6 +31,8 @@ def arrays_of(value: Any, name: str) -> Iterator[tuple[str, NDArray[Any]]]:
         for number, field in enumerate(value):
             yield from arrays_of(field, f"{name}.{number}")
     elif isinstance(value, list):
+        if not value:
+            raise LaunchError(f"{name} is an empty list: a table of pointers has one array at least")
         for number, element in enumerate(value):
             if not isinstance(element, np.ndarray):
                 raise LaunchError(f"{name} is a list, which is a table of pointers: each element must be an array")
@@ -85,7 +88,7 @@ def _field(value: Any, addresses: dict[int, Address]) -> tuple[bytes, int]:
     if isinstance(value, tuple):
         return _structure(value, addresses)
     if isinstance(value, (np.ndarray, list)):
-        return POINTER.pack(addresses[id(value)]), POINTER.size
+        return POINTER.pack(addresses[id(value)]), POINTER_BYTES
     if isinstance(value, np.generic):
         return value.tobytes(), value.dtype.alignment
     try:

@@ -45,7 +45,7 @@ def test_a_table_has_an_end(module: Module) -> None:
         module["rows"].simulate(6, 32, ([np.zeros(8, np.float32)] * 5, 8))
 
 
-@pytest.mark.parametrize("bad", [(1.5,), [1, 2], np.array([None], object), ({},)])
+@pytest.mark.parametrize("bad", [(1.5,), [1, 2], [], np.array([None], object), ({},)])
 def test_what_is_no_pointer_is_refused(module: Module, bad: Any) -> None:
     with pytest.raises(LaunchError):
         module["rows"].simulate(1, 32, (bad, 1))

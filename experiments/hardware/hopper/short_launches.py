@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from smmux.base import whole_files
 
 from .bench import Bench
+from .profiler import profiled
 
 METRICS = ("sm__cycles_elapsed.max", "sm__cycles_active.max")
 CONTROLS = ("all", "none")
@@ -44,18 +43,6 @@ def launch_all(bench: Bench) -> None:
             bench.card.sync()
 
 
-def profiled(out: Path, control: str) -> list[list[int]]:
-    """The cycles of all launches, and of the multiprocessor that was active longest."""
-    log = out / f"short_launches_{control}.csv"
-    command = (
-        f"ncu --clock-control none --cache-control {control} --csv --page raw --metrics {','.join(METRICS)}".split()
-    )
-    own = [sys.executable, "-m", __spec__.name, "--out", str(out), "--launch"]
-    subprocess.run([*command, "--log-file", str(log), *own], check=True)
-    rows = list(csv.DictReader(line for line in log.read_text().splitlines() if line.startswith('"')))
-    return [[int(row[name].replace(",", "")) for name in METRICS] for row in rows[1:]]
-
-
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -66,12 +53,14 @@ def main() -> None:
     if args.launch:
         launch_all(Bench(args.out / "cubins"))
         return
-    found = {control: iter(profiled(args.out, control)) for control in CONTROLS}
+    found = {control: iter(profiled(__spec__.name, args.out, METRICS, control)) for control in CONTROLS}
     with whole_files.replacing(args.out / "short_launches.csv") as (draft,), draft.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["cache_control", "kernel", "threads", "blocks", "repeat", "cycles", "active"])
         for control, cycles in found.items():
-            rows.writerows([control, *case, repeat, *next(cycles)] for case in cases() for repeat in range(REPEATS))
+            rows.writerows(
+                [control, *case, repeat, *map(int, next(cycles))] for case in cases() for repeat in range(REPEATS)
+            )
 
 
 if __name__ == "__main__":

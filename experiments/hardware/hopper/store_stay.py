@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from smmux.base import whole_files
 
 from .assembler import VALUES, ins, program
 from .bench import Bench, register
+from .profiler import profiled
 
 METRIC = "lts__t_requests_srcunit_tex_op_write.sum"
 PASSES = 5
@@ -78,16 +77,6 @@ def launch(bench: Bench, stores: str, warps: int, lines: int, gap: int) -> None:
     bench.run(program(body(stores, gap), switch=True, loads=range(20), repeats=PASSES), values)
 
 
-def profiled(out: Path) -> list[float]:
-    """The requests of all launches."""
-    log = out / "store_stay_ncu.csv"
-    command = f"ncu --clock-control none --cache-control none --csv --page raw --metrics {METRIC}".split()
-    own = [sys.executable, "-m", __spec__.name, "--out", str(out), "--launch"]
-    subprocess.run([*command, "--log-file", str(log), *own], check=True)
-    rows = list(csv.DictReader(line for line in log.read_text().splitlines() if line.startswith('"')))
-    return [float(row[METRIC].replace(",", "")) for row in rows[1:]]
-
-
 def write(path: Path, empty: float, counts: list[float]) -> None:
     """What comes on top of the registers that warps store at the end, four for each that runs."""
     with whole_files.replacing(path) as (draft,), draft.open("w", newline="") as file:
@@ -109,7 +98,7 @@ def main() -> None:
         for case in (EMPTY, *cases()):
             launch(bench, *case)
     else:
-        empty, *counts = profiled(args.out)
+        empty, *counts = (count for (count,) in profiled(__spec__.name, args.out, [METRIC]))
         write(args.out / "store_stay.csv", empty, counts)
 
 
