@@ -141,10 +141,7 @@ enum error collect_timeline(const struct gpu *g, struct timeline *to) {
 }
 
 void collect_counters(struct gpu *g, struct outcome *out) {
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
-        if (g->sms[i].last_activity > end) end = g->sms[i].last_activity;
-    if (g->dispatch.noted > end) end = g->dispatch.noted;
+    const uint64_t end = dispatch_end(&g->dispatch, g->sms);
     for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
         struct sm *sm = &g->sms[i];
         sm_close(sm, end);

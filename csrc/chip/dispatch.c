@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/gpcs.h"
+#include "sm/operands.h"
 
 /* When the chip has taken note of the end of a block at that cycle: one after the other. */
 static uint64_t turn(struct dispatch *d, uint64_t cycle) {
@@ -29,7 +30,8 @@ static void hand_out(struct dispatch *d, struct sm *sm, uint64_t cycle) {
  */
 static void fill_gpcs(struct dispatch *d, struct sm *sms, uint64_t from) {
     const struct config *cfg = d->cfg;
-    const uint64_t interval = cfg->dispatch_interval + (uint64_t)d->warps * cfg->dispatch_warp;
+    const uint32_t large = cfg->dispatch_block + d->warps * cfg->dispatch_warp / 100;
+    const uint64_t interval = large > cfg->dispatch_interval ? large : cfg->dispatch_interval;
     struct gpcs gpcs;
     gpcs_init(&gpcs, cfg);
     for (uint32_t round = 0; round < d->residency; round++)
@@ -57,17 +59,29 @@ static void fill(struct dispatch *d, struct sm *sms, uint64_t from) {
 
 void dispatch_fill(struct dispatch *d, struct sm *sms) { fill(d, sms, d->cfg->launch_start); }
 
+uint64_t dispatch_end(const struct dispatch *d, const struct sm *sms) {
+    uint64_t blocks = d->noted, answers = 0;
+    bool used = false; /* memory */
+    for (const struct sm *sm = sms; sm < sms + d->cfg->sm_count; sm++) {
+        if (sm->last_end > blocks) blocks = sm->last_end;
+        if (sm->last_activity > answers) answers = sm->last_activity;
+        used |= sm->count.transactions != 0;
+    }
+    if (used) blocks += d->cfg->launch_end;
+    return blocks > answers ? blocks : answers;
+}
+
 bool dispatch_again(struct dispatch *d, struct sm *sms) {
     const struct config *cfg = d->cfg;
     const uint32_t gap = cfg->launch_behind > RELAUNCH_LEAST ? cfg->launch_behind : RELAUNCH_LEAST;
-    uint64_t end = d->noted;
     if (!d->again || d->finished != d->again || d->next != d->again) return false;
-    for (uint32_t i = 0; i < cfg->sm_count; i++) {
+    for (uint32_t i = 0; i < cfg->sm_count; i++)
         if (sms[i].late) return false;
-        if (sms[i].last_activity > end) end = sms[i].last_activity;
+    for (uint32_t i = 0; i < cfg->sm_count; i++) {
+        smcache_invalidate(&sms[i]);
+        operands_forget(&sms[i]);
     }
-    for (uint32_t i = 0; i < cfg->sm_count; i++) smcache_invalidate(&sms[i]);
-    fill(d, sms, end + gap);
+    fill(d, sms, dispatch_end(d, sms) + gap);
     return true;
 }
 

@@ -27,6 +27,8 @@ struct dispatch {
 void dispatch_fill(struct dispatch *d, struct sm *sms);
 /* Replace the blocks that have finished before cycle `end`, in order of (cycle, SM). */
 void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end);
+/* When the launch has ended: its last block has, memory has been told, and has answered all. */
+uint64_t dispatch_end(const struct dispatch *d, const struct sm *sms);
 
 /* Launch the grid again, if it is to be and has ended, with all its stores; returns whether it has.
  * The SMs know nothing of data that they have loaded then; the rest stays. */

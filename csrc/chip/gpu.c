@@ -15,6 +15,7 @@
 #include "chip/collect.h"
 #include "chip/diagnose.h"
 #include "chip/whole.h"
+#include "sm/operands.h"
 
 /* More clocks than the fastest reply takes on any shipped machine with detailed memory (185 to
  * 319), so that none of their windows is cut short. Flat memory may take 100,000 clocks to reply:
@@ -67,6 +68,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i], used, sparse))) return e;
     }
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
+    if (g->program.control && (e = constants_create(&g->constants, cfg))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
     if (l->trace && (e = g->mem->model->trace(g->mem))) return e;
     g->dispatch = (struct dispatch){
@@ -87,6 +89,7 @@ static void destroy(struct gpu *g) {
     if (g->mem) g->mem->model->destroy(g->mem);
     for (uint32_t i = 0; i < g->second_count; i++) second_destroy(g->seconds[i]);
     third_destroy(g->third);
+    free(g->constants);
     free(g->seconds);
     lines_free(g->second_lines);
     if (g->sms)
@@ -142,7 +145,9 @@ static void report(struct gpu *g, uint32_t group) {
         r.finished |= sm->finished_count != 0;
         r.faulty |= sm->fault.code != OK;
         r.late |= sm->late != 0;
+        r.asked |= sm->operands && sm->operands->ask_count;
     }
+    r.supplied = r.asked;
     for (uint32_t i = 0; i < seconds; i++) r.supplied |= second_is_busy(second[i]);
     if (r.supplied && r.reach < r.next) r.next = r.reach;
     g->reports[group] = r;
@@ -227,12 +232,14 @@ static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
  * what the third level has. Returns whether that is to the end of the window. */
 static bool answer(struct gpu *g) {
     uint64_t reach = NEVER;
-    bool finished = false;
+    bool finished = false, asked = false;
     for (uint32_t group = 0; group < g->groups; group++) {
         if (g->reports[group].reach < reach) reach = g->reports[group].reach;
         finished |= g->reports[group].finished;
+        asked |= g->reports[group].asked;
     }
     assert(reach <= g->window_end || reach == NEVER);
+    if (asked) constants_run(g->constants, g->sms, reach);
     if (g->third) third_run(g->third, g->seconds, g->second_count, reach);
     if (finished) dispatch_replace(&g->dispatch, g->sms, reach);
     if (dispatch_again(&g->dispatch, g->sms)) finished = true;

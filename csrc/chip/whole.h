@@ -4,6 +4,7 @@
 #define SMMUX_WHOLE_H
 
 #include "base/pool.h"
+#include "chip/constants.h"
 #include "chip/dispatch.h"
 #include "chip/launch.h"
 #include "chip/observer.h"
@@ -17,7 +18,8 @@ struct report {
     uint64_t reach;             /* all have run to this cycle; NEVER: they have faults */
     bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
     bool late;             /* stores of blocks that have ended are */
-    bool supplied;         /* instructions or constants are on their way to its SMs */
+    bool supplied;         /* instructions or constants are on their way to its SMs, */
+    bool asked;            /* constants that nobody has answered for yet */
 };
 
 struct gpu {
@@ -30,11 +32,12 @@ struct gpu {
     struct memsys *mem;
     struct pool *pool;
     struct dispatch dispatch;
-    struct observer *observer; /* of global memory; NULL: not wanted */
-    struct report *reports;    /* per group */
-    struct second **seconds;   /* NULL: the machine has none */
-    uint8_t *second_lines;     /* what is known of their lines */
-    struct third *third;       /* the same */
+    struct observer *observer;          /* of global memory; NULL: not wanted */
+    struct report *reports;             /* per group */
+    struct second **seconds;            /* NULL: the machine has none */
+    uint8_t *second_lines;              /* what is known of their lines */
+    struct third *third;                /* the same */
+    struct constant_servers *constants; /* the same; or the program obeys no control bits */
     uint32_t groups, group_sms, group_tpcs, second_count;
     uint32_t partitions; /* that take part in the pass */
     uint64_t window_end;

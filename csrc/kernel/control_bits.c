@@ -127,6 +127,38 @@ static void note_row(struct control_bits *c, const struct program *p, uint16_t r
     if (i < NAMED_ROWS) c->rows[i] = row;
 }
 
+/* ---- constants as operands --------------------------------------------------------------- */
+
+/* The lines of constants that instructions name, in the order in which they do. */
+struct constant_lines {
+    uint32_t count, line[OPERAND_LINES];
+};
+
+/* The number of the line that holds a constant, from 1 on; 0 of one that is not looked at. */
+static uint8_t line_number(struct constant_lines *known, uint32_t line) {
+    uint32_t i = 0;
+    while (i < known->count && known->line[i] != line) i++;
+    if (i == OPERAND_LINES) return 0;
+    if (i == known->count) known->line[known->count++] = line;
+    return (uint8_t)(i + 1);
+}
+
+/* Note the line of a constant that an instruction of arithmetic names; it names one at most. */
+static void note_line(struct program *p, uint32_t pc, const struct uniform *uniforms,
+                      const struct config *cfg, struct constant_lines *known) {
+    const struct uop *u = &p->code[pc];
+    const uint16_t row[SOURCES] = {u->a, u->b, u->c};
+    if (!cfg->operand_miss || u->op != OP_SASS) return;
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        if (row[i] == ROW_NONE || !(row[i] & ROW_UNIFORM)) continue;
+        const uint32_t index = row[i] & ~ROW_UNIFORM;
+        if (index < p->uniform_count && uniforms[index].kind == UNIFORM_CONST)
+            p->control[pc].line = line_number(known, uniforms[index].value / cfg->operand_line);
+    }
+}
+
+/* ---- registers --------------------------------------------------------------------------- */
+
 /* Name rows again in places that are always looked at. */
 static void fill_usual(struct control_bits *c) {
     if (c->rows[0] == ROW_NONE) c->rows[0] = 0;
@@ -137,7 +169,7 @@ static void fill_usual(struct control_bits *c) {
 static void note_rows(struct program *p, uint32_t pc) {
     const struct uop *u = &p->code[pc];
     struct control_bits *c = &p->control[pc];
-    c->awaits = c->wait || c->loads || c->counter != NO_COUNTER;
+    c->awaits = c->wait || c->loads || c->counter != NO_COUNTER || c->line;
     for (uint32_t i = 0; i < NAMED_ROWS; i++) c->rows[i] = ROW_NONE;
     if (u->path == PATH_CONTROL) return;
     note_row(c, p, u->a);
@@ -165,13 +197,16 @@ static bool follows_on(const struct control_bits *c, const struct config *cfg) {
            c->unit != UNIT_EITHER && !c->awaits && !c->opens;
 }
 
-enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg) {
+enum error control_decode(struct program *p, const struct insn *code,
+                          const struct uniform *uniforms, const struct config *cfg) {
+    struct constant_lines known = {.count = 0};
     if (!p->sass || cfg->dependence != DEPENDENCE_control) return OK;
     p->control = calloc(p->count, sizeof *p->control);
     if (!p->control) return ERROR_NO_MEMORY;
     p->counted = 1;
     for (uint32_t pc = 0; pc < p->count; pc++) {
         decode_one(p, &code[pc], cfg, pc);
+        note_line(p, pc, uniforms, cfg, &known);
         p->deps[pc].piece |= PIECE_CONTROL;
     }
     for (uint32_t pc = 0; pc < p->count; pc++) count_reads(p, code, cfg, pc);

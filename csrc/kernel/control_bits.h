@@ -10,6 +10,8 @@
 #define NO_COUNTER          DEPENDENCE_COUNTERS
 #define MOST_COUNTED        63u /* instructions that a counter counts at a time */
 #define REGISTER_BANKS      2u
+#define OPERAND_LINES                                                                              \
+    64u /* of constants that a program names as operands; further ones are there */
 
 #define NAMED_ROWS 6u /* registers of an instruction that are noted, */
 #define USUAL_ROWS 3u /* and places that always hold one, perhaps again */
@@ -23,13 +25,14 @@ struct control_bits {
     uint16_t read_clocks;  /* until its sources have been read */
     uint8_t reads[REGISTER_BANKS]; /* of each bank of registers; 0 if it reads in its own time */
     uint8_t kept[REGISTER_BANKS];  /* of these, reads that the instruction in front has done */
-    bool loads;                    /* its result comes when the registers say */
+    uint8_t line;                  /* of constants that it names as operands, from 1 on; or 0 */
+    bool loads : 1;                /* its result comes when the registers say */
     bool alone : 1;                /* the next instruction waits for the result */
     bool counts : 1;               /* a counter rises when it issues */
     bool opens : 1;                /* it is a barrier that may allocate */
     bool simple : 1;               /* arithmetic that cannot fail, on a unit of its own */
     bool follows : 1; /* behind one that is simple, only the stall count of that keeps it */
-    bool awaits;      /* something may keep it beside the stall count of the last one */
+    bool awaits : 1;  /* something may keep it beside the stall count of the last one */
     uint8_t unit;     /* as in struct uop, */
     uint32_t piece;   /* and as in struct deps, without marks */
     uint16_t rows[NAMED_ROWS]; /* registers that it reads or writes, some of them; or, behind
@@ -54,6 +57,7 @@ static inline uint32_t control_data(const struct uop *u) {
 }
 
 /* Fill in p->control, if the machine obeys control bits and the program has some. */
-enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg);
+enum error control_decode(struct program *p, const struct insn *code,
+                          const struct uniform *uniforms, const struct config *cfg);
 
 #endif

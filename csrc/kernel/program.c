@@ -433,7 +433,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
             p->deps[dec.pc].piece |= PIECE_MANY;
     }
     p->named = p->sass ? sass_named(p) : meta->nregs;
-    if ((e = control_decode(p, code, cfg))) return fault->code = e;
+    if ((e = control_decode(p, code, uniforms, cfg))) return fault->code = e;
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];
     if (!((last->op == OP_EXIT || last->op == OP_BRA || sass_ends(last)) && last->guard == 0))

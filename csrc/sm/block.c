@@ -345,6 +345,7 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     assert(sm->finished_count < MAX_BLOCKS);
     sm->finished[sm->finished_count++] = t;
     block_await_next(sm, t);
+    if (t > sm->last_end) sm->last_end = t;
     if (t > sm->last_activity) sm->last_activity = t;
     serve_queue(sm, t);
 }

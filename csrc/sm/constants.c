@@ -41,6 +41,29 @@ static void load_constants(const struct memop *op, uint32_t places) {
     }
 }
 
+/* The further latency of an access to these addresses, where misses are timed inside the SM. */
+static uint32_t further(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
+    struct sm_cache *c = &sm->caches[CACHE_CONST];
+    uint32_t misses = 0, late = 0;
+    for (; c->present && lanes; lanes &= lanes - 1) {
+        const uint32_t line = smcache_line(c, addr[bits_lowest(lanes)]),
+                       found = cache_find(&c->cache, line);
+        const uint32_t index = found != CACHE_NONE ? found : cache_victim(&c->cache, line);
+        uint64_t *at = sm->constant_at ? &sm->constant_at[index] : NULL;
+        if (found != CACHE_NONE) {
+            if (at && *at > sm->now + late) late = (uint32_t)(*at - sm->now);
+            cache_touch(&c->cache, index);
+            continue;
+        }
+        cache_put(&c->cache, index, line);
+        late += sm->m->cfg->const_miss;
+        misses++;
+        if (at) *at = sm->now + late;
+    }
+    sm->count.const_misses += misses;
+    return late;
+}
+
 bool constants_issue(struct memop *op) {
     const struct machine *m = op->sm->m;
     uint32_t busy = m->cfg->issue_const, late = 0;
@@ -56,8 +79,7 @@ bool constants_issue(struct memop *op) {
             return true;
         }
         load_constants(op, places);
-        late = smcache_const(op->sm, op->addr,
-                             places == 1 ? op->active & (0 - op->active) : op->active);
+        late = further(op->sm, op->addr, places == 1 ? op->active & (0 - op->active) : op->active);
         op->sm->count.const_accesses++;
         op->sm->count.const_passes += places;
         if (op->sm->records) record_access(op, 0);

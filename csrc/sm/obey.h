@@ -6,6 +6,7 @@
 
 #include "kernel/control_bits.h"
 #include "sm/converge.h"
+#include "sm/operands.h"
 #include "sm/scoreboard.h"
 
 #define FIRST_LOADS 4u /* of a counter's list, in the nearer part of it */
@@ -85,6 +86,10 @@ static ALWAYS_INLINE void obey_refresh(struct sm *sm, uint32_t warp, uint64_t fl
         return;
     obey_prefetch(w, bits);
     if (bits->awaits || sm->alone >> warp & 1) until = obey_await(sm, warp, bits, until);
+    if (bits->line && until.at != READY_PENDING && !operands_there(sm, warp, bits->line - 1u)) {
+        const uint64_t at = operands_await(sm, warp, bits->line - 1u, until.at, floor);
+        if (at > until.at) until = (struct until){at, WAIT_FETCH};
+    }
     if (bits->opens && sm->m->dynamic && w->loads_pending) warp_sleep(sm, warp, WAIT_GLOBAL);
     else if (until.at == READY_PENDING) warp_sleep(sm, warp, until.kind);
     else warp_wait(sm, warp, until.at, until.kind);

@@ -11,6 +11,7 @@
 #include "sm/global.h"
 #include "sm/issue.h"
 #include "sm/obey.h"
+#include "sm/operands.h"
 #include "sm/patterns.h"
 #include "sm/preload.h"
 #include "sm/print.h"
@@ -72,6 +73,10 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         sm->counters = part(arena, &used, counters, sizeof *sm->counters);
         sm->before_last = part(arena, &used, counters * (p->counted - 1), sizeof *sm->before_last);
     }
+    const struct cache_shape constants = smcache_shape(cfg, CACHE_CONST);
+    if (constants.bytes && cfg->operand_miss)
+        sm->constant_at = part(arena, &used, cache_ways(&constants), sizeof *sm->constant_at);
+    if (p->control && cfg->operand_miss) sm->operands = part(arena, &used, 1, sizeof *sm->operands);
     if (p->copies) sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
     if (p->arrives) sm->arrivals = part(arena, &used, cfg->max_warps_sm, sizeof *sm->arrivals);
     if (cfg->icache2_bytes) sm->asks = part(arena, &used, 2 * MAX_MISSES, sizeof *sm->asks);
@@ -281,7 +286,7 @@ uint64_t sm_next(const struct sm *sm) {
 }
 
 static void advance(struct sm *sm, uint64_t end, bool replaced) {
-    sm->reach = end;
+    sm->reach = operands_bound(sm, end);
     sm->replaced = replaced;
     if (sm->finished_count) block_await_next(sm, sm->finished[0]);
     if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;

@@ -174,6 +174,9 @@ struct sm {
     struct dependences *dependences; /* of code whose control bits are obeyed, per warp; */
     struct counter *counters;        /* per warp DEPENDENCE_COUNTERS, */
     uint64_t *before_last;           /* and for each program.counted - 1 */
+    struct operands *operands;       /* of code that names constants, if these have to come */
+    uint64_t *constant_at;           /* per way of the cache of constants: when its line comes, if
+                                        that is not as if it were there at once */
     uint64_t alone;                  /* warps that have had an instruction that lets none overlap */
     struct copies *copies;           /* of code with asynchronous copies, per warp, */
     struct copy *copying;            /* and where each of the accesses goes */
@@ -196,7 +199,8 @@ struct sm {
     uint32_t pending_count, finished_count;
     uint32_t grid_arrived;  /* blocks that wait for those of other SMs */
     uint64_t grid_arrival;  /* cycle at which the last of them came */
-    uint64_t last_activity; /* cycle of the last exit or acknowledgement */
+    uint64_t last_end;      /* cycle at which the last block has ended, */
+    uint64_t last_activity; /* or at which its last access was acknowledged, if that is later */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
     uint64_t reach;     /* it has run, or is to run, to this cycle (exclusive); NEVER: a fault */
     struct fault fault; /* code != OK: this SM has stopped */

@@ -343,23 +343,6 @@ bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece) {
     return true;
 }
 
-uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
-    struct sm_cache *c = &sm->caches[CACHE_CONST];
-    uint32_t misses = 0;
-    for (; c->present && lanes; lanes &= lanes - 1) {
-        const uint32_t line = smcache_line(c, addr[bits_lowest(lanes)]),
-                       index = cache_find(&c->cache, line);
-        if (index != CACHE_NONE) {
-            cache_touch(&c->cache, index);
-        } else {
-            cache_put(&c->cache, cache_victim(&c->cache, line), line);
-            misses++;
-        }
-    }
-    sm->count.const_misses += misses;
-    return misses * sm->m->cfg->const_miss;
-}
-
 /* ---- fills ------------------------------------------------------------------------------- */
 
 /* Put what has come of a line into the cache: used again if several accesses wait for it. */

@@ -100,8 +100,6 @@ static inline void smcache_check(const struct sm *sm) { (void)sm; }
 bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece);
 /* The warp begins: its buffer is empty. */
 void smcache_begin_warp(struct sm *sm, uint32_t warp);
-/* The further latency of a constant access to these addresses, where no second level is. */
-uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
 /* Take the sectors that are there, and wait for the others, which are asked for from cycle `at` on,
  * those of each line so many clocks apart; returns how many lines those are of. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,

@@ -12,6 +12,11 @@ _ALL: dict[str, Value] = {
     "const_line": (64, "JIA18; MEM Wong"),
     "const_ways": (4, "JIA18; MEM Wong"),
     "const_miss": (0, "JIA18; MEM Wong"),
+    # Only code whose control bits are obeyed has such, on machines that are newer.
+    "operand_miss": (0, "NA"),
+    "operand_line": (64, "NA"),
+    "operand_tpcs": (1, "NA"),
+    "operand_clk": (1, "NA"),
     "icache_ways": (4, "MEM Wong; DER"),  # K80: misses rise over 7.2 to 9.4 KiB [JIA18 Fig 3.3]
     "icache_prefetch": (1, "MEM Wong; PAT-PF"),
     "icache2_line": (256, "MEM Wong; JIA18"),

@@ -116,10 +116,14 @@ _MEMORY: dict[str, Value] = {
     "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
     "launch_behind": (3225, "HOPPER; FIT"),  # queued_launches.csv
     "dispatch_chip": (1200, "HOPPER"),
+    # short_launches.csv: medians of 264 to 347 clk outside of the time in which SMs are active, with 16 to 264 blocks.
+    "launch_end": (320, "H200; DER"),
     "exit_posted": (1, "HOPPER"),  # block_order.npz: 260 clk from an end with stores to the next start
     "block_start": (259, "HOPPER"),  # from a block's end to the next one's first instruction
-    "dispatch_interval": (12, "HOPPER; DER"),  # 24 for blocks of one warp
-    "dispatch_warp": (12, "HOPPER; DER"),  # the second block of 32 warps starts 400 clk after the first
+    # block_order.npz: blocks of 1, 8 and 32 warps are 24, 31.5 and 98 clk apart on an SM, where those before leave slots.
+    "dispatch_interval": (24, "HOPPER"),
+    "dispatch_block": (9, "HOPPER; DER"),
+    "dispatch_warp": (277, "HOPPER; DER"),
     "grid_sync": (1982, "HOPPER"),
     "credits": (1024, "EST"),  # no limit was seen, and some 600 in flight
     "coalesce_rule": (90, "HOPPER"),  # a line a clock, of which sectors of 32 bytes come
@@ -161,6 +165,10 @@ _MEMORY: dict[str, Value] = {
     "lat_icache2": (61, "HOPPER; FIT"),  # straight code of 64 kB takes 20 clk a line, jumps 50 to 65
     "const_bytes": (2048, "HOPPER"),
     "const_miss": (79, "HOPPER; DER"),  # 107 clk against 28
+    "operand_miss": (64, "EST"),  # 9 clk more than an H200, as lines that LDC misses
+    "operand_line": (64, "HOPPER"),
+    "operand_tpcs": (3, "HOPPER; DER"),  # h200: operand_contention.csv
+    "operand_clk": (7, "HOPPER; DER"),
     "mem_model": (1, "MODEL"),
     "flat_latency": (660, "HOPPER"),
     "flat_bytes_per_kclk": (1_555_000, "HOPPER; DER"),  # 3,079 GB/s
@@ -285,6 +293,8 @@ H200: dict[str, Value] = {
     "launch_behind": (2870, "EST"),  # not measured there
     "block_start": (258, "H200"),
     "grid_sync": (1846, "H200"),
+    "const_miss": (70, "H200; DER"),  # 98 clk against 28
+    "operand_miss": (55, "H200; DER"),  # operand_lines.csv: 57 clk against 2
     "flat_latency": (640, "H200"),
     "flat_bytes_per_kclk": (2_272_000, "H200; DER"),  # 4,499 GB/s
     "mem_pipeline": (125, "H200; DER"),  # 280 clk for an L2 hit

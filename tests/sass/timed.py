@@ -19,9 +19,9 @@ from tests.sass.single import UNIFORMS, instruction, launch
 
 REGISTERS = 168
 OBEDIENT = gpus.get("H100").replace(
-    name="obedient", icache_bytes=0, const_bytes=0, mem_model=0, sm_count=2, sms_per_tpc=1
+    name="obedient", icache_bytes=0, const_bytes=0, operand_miss=0, mem_model=0, sm_count=2, sms_per_tpc=1
 )
-"""A machine that obeys control bits, with perfect fetch and flat memory."""
+"""A machine that obeys control bits, with perfect fetch of code and constants, and flat memory."""
 
 
 def bits(
