@@ -97,6 +97,18 @@ static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     }
 }
 
+/* The lanes that wait at a barrier register for one of these, and these: others wait at
+ * it, too, in functions that have kept the views of who calls them. */
+static uint32_t lanes_meeting(const struct warp *w, uint32_t barrier, uint32_t mask) {
+    const uint32_t *view = w->own->barriers[barrier];
+    uint32_t lanes = mask;
+    for (uint32_t i = 0; i < w->depth; i++) {
+        const struct stack_entry *g = &w->stack[i];
+        if (g->rpc == GROUP_BARRIER + barrier && view[bits_lowest(g->mask)] & mask) lanes |= g->mask;
+    }
+    return lanes;
+}
+
 /* Let those go on at a barrier register for whom nobody is missing that is not excused. Lanes that
  * come too late, since they were, do not wait for those. */
 static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
@@ -104,7 +116,7 @@ static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != state) continue;
-        const uint32_t there = lanes_in(w, state),
+        const uint32_t there = lanes_meeting(w, barrier, g.mask),
                        wanted = w->own->barriers[barrier][bits_lowest(g.mask)] & w->live;
         if (wanted & ~there & ~excused) continue;
         free_groups(w, state, (wanted & there) | g.mask);

@@ -10,6 +10,7 @@ import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -52,50 +53,86 @@ def _converted(match: re.Match[str], left: Iterator[int], string: Callable[[int]
     if letter == "%":
         return "%"
     try:
-        width = str(_signed(next(left), 32)) if width == "*" else width or ""
-        dot = "." in match.group(0)
-        precision = str(_signed(next(left), 32)) if precision == "*" else precision or ""
+        wide = _signed(next(left), 32) if width == "*" else int(width or 0)
+        digits = _signed(next(left), 32) if precision == "*" else int(precision or 0)
         value = next(left)
     except StopIteration:
         return match.group(0)
-    form = f"%{flags}{width}{'.' + precision if dot else ''}"
-    return _one(form, letter, value, _BITS.get(length, 32), string)
+    if wide < 0:  # of a `*`
+        flags, wide = flags + "-", -wide
+    places = digits if "." in match.group(0) and digits >= 0 else None
+    return _one(_Form(flags, wide, places), letter, value, _BITS.get(length, 32), string)
 
 
-def _one(form: str, letter: str, bits: int, size: int, string: Callable[[int], str]) -> str:
-    """One value."""
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a value is written: flags, the least width, and the precision, if there is one."""
+
+    flags: str
+    width: int
+    precision: int | None
+
+    def filled(self, sign: str, text: str, *, zeros: bool) -> str:
+        """A sign and a text as wide as it has to be. zeros: whether the flag of zeros counts."""
+        if "-" in self.flags:
+            return (sign + text).ljust(self.width)
+        if zeros and "0" in self.flags:
+            return sign + text.rjust(self.width - len(sign), "0")
+        return (sign + text).rjust(self.width)
+
+    def sign(self, negative: bool) -> str:
+        """What stands in front of a number with a sign."""
+        return "-" if negative else "+" if "+" in self.flags else " " if " " in self.flags else ""
+
+
+def _one(form: _Form, letter: str, bits: int, size: int, string: Callable[[int], str]) -> str:
+    """One value, as C writes it."""
     if letter in "sS":
-        return (form + "s") % string(bits)
+        return form.filled("", string(bits)[: form.precision], zeros=False)
     if letter == "p":
-        return (form + "s") % f"0x{bits:x}"
+        return form.filled("", f"0x{bits:x}", zeros=False)
     if letter == "c":
-        return (form + "s") % chr(bits & 0xFF)
-    if letter in "di":
-        return (form + "d") % _signed(bits, size)
-    if letter in "ouxX":
-        return (form + letter.replace("u", "d")) % (bits & (1 << size) - 1)
+        return form.filled("", chr(bits & 0xFF), zeros=False)
+    if letter in "diouxX":
+        return _integer(form, letter, bits, size)
     value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
-    return _hexadecimal(form, value, letter) if letter in "aA" else (form + letter) % value
+    sign = form.sign(math.copysign(1, value) < 0)
+    if not math.isfinite(value):
+        text = "nan" if math.isnan(value) else "inf"
+        return form.filled(sign, text.upper() if letter.isupper() else text, zeros=False)
+    if letter in "aA":
+        return _hexadecimal(form, sign, abs(value), letter)
+    places = "" if form.precision is None else f".{form.precision}"
+    return form.filled(sign, f"%{'#' * ('#' in form.flags)}{places}{letter}" % abs(value), zeros=True)
 
 
-def _hexadecimal(form: str, value: float, letter: str) -> str:
+def _integer(form: _Form, letter: str, bits: int, size: int) -> str:
+    value = _signed(bits, size) if letter in "di" else bits & (1 << size) - 1
+    text = format(abs(value), {"o": "o", "x": "x", "X": "X"}.get(letter, "d"))
+    text = "" if value == 0 and form.precision == 0 else text.rjust(form.precision or 0, "0")
+    prefix = form.sign(value < 0) if letter in "di" else ""
+    if "#" in form.flags and letter in "xX" and value:
+        prefix = f"0{letter}"
+    if "#" in form.flags and letter == "o" and not text.startswith("0"):
+        text = f"0{text}"
+    return form.filled(prefix, text, zeros=form.precision is None)
+
+
+def _hexadecimal(form: _Form, sign: str, value: float, letter: str) -> str:
     """A float with hexadecimal digits: as many as it needs, or as a precision says."""
-    form, dot, precision = form.partition(".")
-    text = str(value)
-    if math.isfinite(value):
-        digits, exponent = value.hex().split("p")
-        sign, whole, rest = digits[: digits.index("0x")], digits.partition("x")[2][0], digits.partition(".")[2]
-        if dot:
-            unit = 16 ** int(precision or 0)
-            rounded = round(Fraction(int(whole + rest, 16) * unit, 16 ** len(rest)))
-            whole, rest = str(rounded // unit), f"{unit + rounded % unit:x}"[1:]
-        else:
-            rest = rest.rstrip("0")
-        text = f"{sign}0x{whole}{'.' * bool(rest)}{rest}p{exponent}"
-    if "+" in form and not text.startswith("-"):
-        text = f"+{text}"
-    form = form.replace("+", "").replace("#", "")
-    return (form + "s") % (text.upper() if letter == "A" else text)
+    digits, exponent = value.hex().split("p")
+    whole, rest = digits.partition("x")[2][0], digits.partition(".")[2]
+    if form.precision is None:
+        rest = rest.rstrip("0")
+    else:
+        unit = 16**form.precision
+        rounded = round(Fraction(int(whole + rest, 16) * unit, 16 ** len(rest)))
+        whole, rest = str(rounded // unit), f"{unit + rounded % unit:x}"[1:]
+    dot = "." if rest or "#" in form.flags else ""
+    text, prefix = f"{whole}{dot}{rest}p{exponent}", "0x"
+    if letter == "A":
+        text, prefix = text.upper(), "0X"
+    return form.filled(sign + prefix, text, zeros=True)
 
 
 def _signed(bits: int, size: int) -> int:

@@ -165,3 +165,14 @@ def test_a_launch_alone_waits_for_none(option: str) -> None:
     g = np.zeros(256, "i4")
     module("sm_90", option)["dependent"].simulate(2, 128, [g])
     assert (g == 1).all()
+
+
+def test_lanes_meet_at_a_barrier_register_of_their_own_function() -> None:
+    """Other lanes wait at the same one further in, in functions that have kept the views of who calls them."""
+    x, out = np.random.default_rng(8).integers(1, 9, (5, 12), "i4"), np.zeros(12, "i4")
+    built("completions.cu", "sm_90", "-G")["completions"].simulate(1, 12, [x, out, 5], max_cycles=10_000_000)
+    total, there = 1, np.ones(12, bool)
+    for r in range(5):
+        total = total * 3 + int(x[r, there].sum())
+        there &= np.arange(12) % 8 + 3 != r
+    assert out.tolist() == [-total if left else total for left in there]

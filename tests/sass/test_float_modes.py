@@ -206,6 +206,31 @@ def test_each_operand_may_be_one_half_twice() -> None:
     assert np.array_equal(found[0], np.array(sums, np.uint32) * np.uint32(0x10001))
 
 
+def test_an_operand_may_be_a_complex_number_times_i() -> None:
+    """What __hcmadd becomes, of (re, im) in the (low, high) half."""
+    a, b, c = np.random.default_rng(12).integers(0x3000, 0x4400, (3, LANES, 2), dtype=np.uint16)
+    registers = {8 + 4 * n: part.copy().view(np.uint32)[:, 0] for n, part in enumerate((a, b, c))}
+    found, _ = run_lanes(["HFMA2 R24, R8.H1_H1, R12.H0_NH1, R16"], registers, [24])
+    form = FORMATS["f16"]
+    low = [fused(form, *map(int, each), "n") for each in zip(a[:, 1], b[:, 1] ^ 0x8000, c[:, 0], strict=True)]
+    high = [fused(form, *map(int, each), "n") for each in zip(a[:, 1], b[:, 0], c[:, 1], strict=True)]
+    assert found[0].tolist() == [x | y << 16 for x, y in zip(low, high, strict=True)]
+
+
+def test_floats_become_those_of_ten_bits() -> None:
+    """By the definition in PTX's table of tf32, of all that is no NaN."""
+    bits = np.random.default_rng(13).integers(0, 1 << 32, LANES, dtype=np.uint32)
+    bits[:6] = 0x3F801000, 0x3F803000, 0x3F800FFF, 0x7F7FFFFF, 0xFF800000, 0x80000001
+    bits = np.where(bits & 0x7FFFFFFF > 0x7F800000, bits & 0x807FFFFF, bits)
+    code = ["F2FP.TF32.F32.PACK_B R24, R8", "F2FP.RELU.TF32.F32.PACK_B.RZ R25, R8"]
+    found, _ = run_lanes(code, {8: bits}, [24, 25])
+    for lane, x in enumerate(bits.tolist()):
+        down = x & ~0x1FFF
+        up = x - down > 0x1000 or (x - down == 0x1000 and down & 0x2000)
+        assert found[0][lane] == down + (0x2000 if up else 0)
+        assert found[1][lane] == (0 if x >> 31 else down)
+
+
 @pytest.mark.parametrize(
     ("word", "factor"), [("D2", 0.5), ("D4", 0.25), ("D8", 0.125), ("M2", 2), ("M4", 4), ("M8", 8)]
 )

@@ -241,6 +241,21 @@ SASS_FN(F2FP) {
     }
 }
 
+/* A float cut or rounded to the ten bits of fraction that tensor units read. */
+SASS_FN(F2FP_TF32) {
+    SASS_ROWS
+    ROUNDING
+    const struct take a = TAKE(A);
+    const bool relu = sass_mod(u, 15, 1);
+    EACH_LANE {
+        const uint32_t bits = taken(ra[lane], a),
+                       half = mode == TO_NEAREST ? 0xfffu + (bits >> 13 & 1) : 0;
+        const bool nan = (bits & 0x7fffffffu) > 0x7f800000u, below = relu && bits >> 31;
+        const uint32_t result = nan ? 0x7fffffffu : below ? 0 : (bits + half) & ~0x1fffu;
+        d[lane] = SASS_KEEP(d[lane], result);
+    }
+}
+
 /* ---- floats of 8 bits --------------------------------------------------------------------- */
 
 /* Of E4M3 and E5M2; the largest numbers, at which they stay (SATFINITE). */

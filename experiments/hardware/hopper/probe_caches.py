@@ -10,6 +10,8 @@ from .bench import Bench, Row
 from .cuda_driver import CARVEOUT, MAX_DYNAMIC_SHARED, Module
 
 KB, MB = 1 << 10, 1 << 20
+OPERANDS = ((32, 1), (128, 1), (1024, 1), (32, 132), (64, 132), (128, 132), (256, 132), (256, 528))
+"""Threads of a block and blocks of the launches of `operand_lines`."""
 
 
 def chain(base: int, slots: np.ndarray) -> np.ndarray:
@@ -169,6 +171,23 @@ def scripts(bench: Bench) -> Iterator[Row]:
             yield {"case": name, "place": place, "clocks": " ".join(map(str, clocks.tolist()))}
 
 
+def operand_lines(bench: Bench) -> Iterator[Row]:
+    """Clocks of ten instructions that name a constant each, in all warps; see operands.cu."""
+    words = np.zeros(1, np.dtype([("word", np.float32, 256)]))[0]
+    for threads, blocks in OPERANDS:
+        warps = threads // 32 * blocks
+        out = bench.card.alloc(40 * warps)
+        for _ in range(2):
+            bench.module("operands")["operands"](blocks, threads, out, words)
+            clocks = bench.card.get(out, 10 * warps, np.uint32).reshape(warps, 10)
+        bench.card.free(out)
+        for access, of in enumerate(clocks.T):
+            yield {
+                "threads": threads, "blocks": blocks, "access": access, "bytes": 32 * (access % 8),
+                "least": of.min(), "median": int(np.median(of)), "most": of.max(),
+            }  # fmt: skip
+
+
 def constants(bench: Bench) -> Iterator[Row]:
     """Clocks per LDC of a chain through constant memory, by footprint and stride; the first round, and later ones."""
     for stride in (4, 16, 32, 64, 128, 256):
@@ -316,5 +335,6 @@ def line_map(
 
 
 PROBES = {
-    "l1_size": l1_size, "l1_ways": l1_ways, "access_scripts": scripts, "constants": constants, "l2_chase": l2_chase,
+    "l1_size": l1_size, "l1_ways": l1_ways, "access_scripts": scripts, "constants": constants,
+    "operand_lines": operand_lines, "l2_chase": l2_chase,
 }  # fmt: skip

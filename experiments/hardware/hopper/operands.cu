@@ -1,0 +1,21 @@
+// Clocks of warps that name one constant after the other as an operand: 32 bytes apart, and the first two again.
+
+struct Words {
+    float word[256];
+};
+
+#define CLOCK(i) asm volatile("mov.u32 %0, %%clock;" : "=r"(t[i])::"memory");
+#define NAME(i, k)                                                                               \
+    asm volatile("fma.rn.f32 %0, %0, %1, %0;" : "+f"(x) : "f"(words.word[2 + 8 * (k)]) : "memory"); \
+    CLOCK(i)
+
+extern "C" __global__ void operands(unsigned *out, const __grid_constant__ Words words) {
+    unsigned t[11];
+    float x = threadIdx.x;
+    CLOCK(0)
+    NAME(1, 0) NAME(2, 1) NAME(3, 2) NAME(4, 3) NAME(5, 4) NAME(6, 5) NAME(7, 6) NAME(8, 7) NAME(9, 0) NAME(10, 1)
+    if (threadIdx.x % 32) return;
+    out += 10 * (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
+    for (int i = 0; i < 10; i++) out[i] = t[i + 1] - t[i];
+    if (x == 0.5f) out[0] = 0; // never
+}
