@@ -35,6 +35,7 @@ VECTORS = (
     "l1_sets",
     "l2_rounds",
     "matrices",
+    "operand_lines",
     "queued_reads",
     "row_walks",
     "store_bursts",

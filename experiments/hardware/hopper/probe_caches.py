@@ -184,7 +184,7 @@ def operand_lines(bench: Bench) -> Iterator[Row]:
         for access, of in enumerate(clocks.T):
             yield {
                 "threads": threads, "blocks": blocks, "access": access, "bytes": 32 * (access % 8),
-                "least": of.min(), "median": int(np.median(of)), "most": of.max(),
+                "least": int(of.min()), "median": int(np.median(of)), "most": int(of.max()),
             }  # fmt: skip
 
 
