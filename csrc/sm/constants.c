@@ -43,6 +43,7 @@ static void load_constants(const struct memop *op, uint32_t places) {
 
 /* The further latency of an access to these addresses, where misses are timed inside the SM. */
 static uint32_t further(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
+    const struct config *cfg = sm->m->cfg;
     struct sm_cache *c = &sm->caches[CACHE_CONST];
     uint32_t misses = 0, late = 0;
     for (; c->present && lanes; lanes &= lanes - 1) {
@@ -56,8 +57,7 @@ static uint32_t further(struct sm *sm, const uint32_t addr[32], uint32_t lanes) 
             continue;
         }
         cache_put(&c->cache, index, line);
-        late += sm->m->cfg->const_miss;
-        misses++;
+        late += misses++ && cfg->const_late_per_way ? cfg->const_late_per_way : cfg->const_miss;
         if (at) *at = sm->now + late;
     }
     sm->count.const_misses += misses;
@@ -79,13 +79,15 @@ bool constants_issue(struct memop *op) {
             return true;
         }
         load_constants(op, places);
-        late = further(op->sm, op->addr, places == 1 ? op->active & (0 - op->active) : op->active);
+        const uint32_t per_way = m->cfg->const_late_per_way;
+        late = per_way ? (places - 1) * per_way : busy - m->cfg->issue_const;
+        late += further(op->sm, op->addr, places == 1 ? op->active & (0 - op->active) : op->active);
         op->sm->count.const_accesses++;
         op->sm->count.const_passes += places;
         if (op->sm->records) record_access(op, 0);
     }
     lsu_charge(op, busy, busy);
-    lsu_set_ready(op, op->t + m->cfg->lat_const + late + busy - m->cfg->issue_const, WAIT_SHARED);
+    lsu_set_ready(op, op->t + m->cfg->lat_const + late, WAIT_SHARED);
     memop_next(op);
     return true;
 }

@@ -111,7 +111,8 @@ _MEMORY: dict[str, Value] = {
     "smem_banks": (32, "HOPPER"),
     "smem_bank_bytes": (4, "HOPPER"),
     "smem_clk_per_way": (1, "HOPPER"),
-    "const_clk_per_way": (1, "EST"),
+    "const_clk_per_way": (2, "H200; DER"),  # constant_lanes.csv: 2.2 of 16 warps
+    "const_late_per_way": (11, "H200"),
     "bar_interval": (2, "HOPPER"),
     "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
     "launch_behind": (3225, "HOPPER; FIT"),  # queued_launches.csv

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.hardware.hopper.findings import rows
-from experiments.hardware.hopper.probe_caches import operand_lines
+from experiments.hardware.hopper.probe_caches import constant_lanes, operand_lines
 from experiments.hardware.hopper.simulated import SimulatedBench
 from smmux import gpus
 from tests.sass.conftest import needed
@@ -52,6 +52,15 @@ def test_lines_come_as_they_do_on_the_card(folder: Path) -> None:
         else:
             assert row["median"] == pytest.approx(card["median"], rel=0.36)
             assert key[1] > 132 or row["most"] == pytest.approx(card["most"], rel=0.45)
+
+
+def test_lanes_at_several_places_take_as_long_as_on_the_card(folder: Path) -> None:
+    """Of a warp alone, and of four in each sub-core, where the lines of all are there."""
+    found = {(r["threads"], r["apart"], r["distinct"]): float(r["clocks"]) for r in rows("h200", "constant_lanes")}
+    for row in constant_lanes(bench(folder)):
+        card = found[str(row["threads"]), str(row["apart"]), str(row["distinct"])]
+        if row["apart"] < 31:
+            assert row["clocks"] == pytest.approx(card, rel=0.21)
 
 
 def test_a_line_comes_once(folder: Path) -> None:

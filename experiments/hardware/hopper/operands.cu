@@ -19,3 +19,19 @@ extern "C" __global__ void operands(unsigned *out, const __grid_constant__ Words
     for (int i = 0; i < 10; i++) out[i] = t[i + 1] - t[i];
     if (x == 0.5f) out[0] = 0; // never
 }
+
+// Clocks of warps whose lanes load constants at `distinct` places, `apart` words from each other, one after the other.
+
+struct Table {
+    unsigned word[1000];
+};
+
+extern "C" __global__ void lanes(unsigned *out, const __grid_constant__ Table zeros, int distinct, int apart, int rounds) {
+    unsigned i = threadIdx.x % 32 % distinct * apart;
+    for (int k = 0; k < 4; k++) i += zeros.word[i];
+    __syncthreads();
+    unsigned begin = clock();
+    for (int k = 0; k < rounds; k++) i += zeros.word[i];
+    unsigned end = clock();
+    if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = end - begin + (i == 12345);
+}

@@ -188,6 +188,20 @@ def operand_lines(bench: Bench) -> Iterator[Row]:
             }  # fmt: skip
 
 
+def constant_lanes(bench: Bench) -> Iterator[Row]:
+    """Clocks of a load of constants at several places by the lanes of each warp of a block, behind the one before."""
+    rounds, zeros = 64, np.zeros(1, np.dtype([("word", np.uint32, 1000)]))[0]
+    out = bench.card.alloc(128)
+    for threads in (32, 128, 512):
+        for apart in (1, 16, 31):
+            for distinct in (1, 2, 4, 8, 16, 32):
+                numbers = map(np.int32, (distinct, apart, rounds))
+                bench.module("operands")["lanes"](1, threads, out, zeros, *numbers)
+                clocks = float(bench.card.get(out, threads // 32, np.uint32).mean()) / rounds
+                yield {"threads": threads, "apart": apart, "distinct": distinct, "clocks": round(clocks, 1)}
+    bench.card.free(out)
+
+
 def constants(bench: Bench) -> Iterator[Row]:
     """Clocks per LDC of a chain through constant memory, by footprint and stride; the first round, and later ones."""
     for stride in (4, 16, 32, 64, 128, 256):
@@ -336,5 +350,5 @@ def line_map(
 
 PROBES = {
     "l1_size": l1_size, "l1_ways": l1_ways, "access_scripts": scripts, "constants": constants,
-    "operand_lines": operand_lines, "l2_chase": l2_chase,
+    "operand_lines": operand_lines, "constant_lanes": constant_lanes, "l2_chase": l2_chase,
 }  # fmt: skip
