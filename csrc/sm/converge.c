@@ -104,7 +104,8 @@ static uint32_t lanes_meeting(const struct warp *w, uint32_t barrier, uint32_t m
     uint32_t lanes = mask;
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry *g = &w->stack[i];
-        if (g->rpc == GROUP_BARRIER + barrier && view[bits_lowest(g->mask)] & mask) lanes |= g->mask;
+        if (g->rpc == GROUP_BARRIER + barrier && view[bits_lowest(g->mask)] & mask)
+            lanes |= g->mask;
     }
     return lanes;
 }

@@ -121,7 +121,7 @@ _MEMORY: dict[str, Value] = {
     "launch_end": (320, "H200; DER"),
     "exit_posted": (1, "HOPPER"),  # block_order.npz: 260 clk from an end with stores to the next start
     "block_start": (259, "HOPPER"),  # from a block's end to the next one's first instruction
-    # block_order.npz: blocks of 1, 8 and 32 warps are 24, 31.5 and 98 clk apart on an SM, where those before leave slots.
+    # block_order.npz: blocks of 1, 8 and 32 warps are 24, 31.5 and 98 clk apart on an SM that has slots to issue.
     "dispatch_interval": (24, "HOPPER"),
     "dispatch_block": (9, "HOPPER; DER"),
     "dispatch_warp": (277, "HOPPER; DER"),

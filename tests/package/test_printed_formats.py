@@ -44,7 +44,9 @@ def test_widths_and_precisions_of_arguments() -> None:
     """A negative width aligns to the left, a negative precision is none."""
     for width, precision in itertools.product((-7, 0, 7), (-2, 0, 4)):
         words = [width & 0xFFFFFFFF, precision & 0xFFFFFFFF, 42]
-        assert format_text("<%*.*d>", words, str) == in_c(f"<%{width}.{precision}d>".replace(".-2", ""), ctypes.c_int(42))
+        assert format_text("<%*.*d>", words, str) == in_c(
+            f"<%{width}.{precision}d>".replace(".-2", ""), ctypes.c_int(42)
+        )
 
 
 def test_texts_and_what_is_missing() -> None:

@@ -9,8 +9,8 @@
     const bool ftz = sass_mod(u, 10, 1), sat = sass_mod(u, 11, 1), relu = sass_mod(u, 12, 1);      \
     (void)ftz, (void)sat, (void)relu;
 
-/* Which halves of an operand are meant: 0 both, 1 the low one twice, 2 the high one, 3 the low one in
- * front of the high one negated (a complex number times i). */
+/* Which halves of an operand are meant: 0 both, 1 the low one twice, 2 the high one, 3 the low one
+ * in front of the high one negated (a complex number times i). */
 static inline uint32_t halves(uint32_t bits, uint32_t select) {
     if (select == 3) return bits << 16 | (bits >> 16 ^ 0x8000u);
     return select == 1 ? (bits & 0xffff) * 0x10001u : select == 2 ? (bits >> 16) * 0x10001u : bits;
