@@ -93,6 +93,15 @@ NOINLINE static void read_lanes(const struct access *a, uint32_t lanes, const ui
 
 CLONES static void gather(uint32_t *row, const uint8_t *from, uint32_t base,
                           const uint32_t addr[32], uint32_t lanes) {
+    const uint32_t first = addr[bits_lowest(lanes)];
+    uint32_t apart = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        apart |= (addr[lane] ^ first) & (0u - (lanes >> lane & 1));
+    if (!apart) { /* one word for all, as often */
+        const uint32_t word = *(const loose_word *)(from + (first - base));
+        for (uint32_t lane = 0; lane < 32; lane++) row[lane] = lanes >> lane & 1 ? word : row[lane];
+        return;
+    }
     gather_words(row, from, base, addr, lanes);
 }
 

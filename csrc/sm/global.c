@@ -243,8 +243,9 @@ struct charge {
 NOINLINE static struct charge l1_charge(const struct memop *op, uint32_t lanes,
                                         const struct segment *seg, uint32_t n) {
     const struct config *cfg = op->sm->m->cfg;
-    if (op->whole && n == 1 && cfg->smem_rule == 9 && cfg->smem_banks == 32)
-        return (struct charge){1, 0, 1};
+    const uint32_t line_shift = op->sm->caches[CACHE_DATA].cache.line_shift;
+    if (n == 1 && op->u->width <= 4 && cfg->smem_rule == 9 && cfg->smem_banks << 2 >> line_shift)
+        return (struct charge){1, 0, 1}; /* a line is no wider than a pass */
     const uint32_t rounds = coalesce_tags(seg, n),
                    passes = smem_cached(op->sm->m->cfg, op->addr, lanes, op->u->width);
     return (struct charge){rounds > passes ? rounds : passes, rounds - 1, passes};

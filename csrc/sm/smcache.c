@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/clones.h"
 #include "base/hints.h"
 #include "kernel/lanes.h"
 #include "sm/global.h"
@@ -69,6 +70,20 @@ static struct waiters waiters_of(struct sm *sm) {
                             .size = sizeof *sm->waiters,
                             .link = offsetof(struct waiter, next),
                             .want = offsetof(struct waiter, want)};
+}
+
+/* Compilers make vectors of it. */
+CLONES static uint32_t sectors_of(const uint32_t addr[32], uint32_t lanes, uint32_t inside,
+                                  uint32_t shift) {
+    uint32_t sectors = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        sectors |= (lanes >> lane & 1) << ((addr[lane] & inside) >> shift);
+    return sectors;
+}
+
+uint32_t smcache_sectors(const struct sm_cache *c, const uint32_t addr[32], uint32_t lanes) {
+    if (!smcache_sectored(c)) return 1;
+    return sectors_of(addr, lanes, (1u << c->cache.line_shift) - 1, c->cache.sector_shift);
 }
 
 /* Those of some lanes that ask for these sectors of a line. */

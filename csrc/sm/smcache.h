@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bits.h"
 #include "base/errors.h"
 #include "memory/cache.h"
 #include "memory/coalesce.h"
@@ -70,15 +69,7 @@ static inline bool smcache_sectored(const struct sm_cache *c) {
 }
 
 /* The sectors of a line that some lanes ask for; an access never touches two. */
-static inline uint32_t smcache_sectors(const struct sm_cache *c, const uint32_t addr[32],
-                                       uint32_t lanes) {
-    const uint32_t inside = (1u << c->cache.line_shift) - 1;
-    uint32_t sectors = 0;
-    if (!smcache_sectored(c)) return 1;
-    for (; lanes; lanes &= lanes - 1)
-        sectors |= 1u << ((addr[bits_lowest(lanes)] & inside) >> c->cache.sector_shift);
-    return sectors;
-}
+uint32_t smcache_sectors(const struct sm_cache *c, const uint32_t addr[32], uint32_t lanes);
 
 /* Of wanted sectors of a line those that are not there. */
 static inline uint32_t smcache_absent(const struct sm_cache *c, uint32_t index, uint32_t want) {
