@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import inspect
 import os
 import re
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -159,25 +161,32 @@ def _capabilities() -> tuple[tuple[int, int], ...]:
 
 @contextmanager
 def _nvvm() -> Iterator[None]:
-    """Let Numba find the NVVM of the Python environment, where CUDA_HOME names no other one.
-
-    Numba looks for it in the folders of a toolkit as NVIDIA's installer lays them, the package has others: links to its
-    files lie in such folders here, for as long as Numba loads them.
-    """
-    library = next((found for folder in tools.environment_folders() for found in _libraries(folder.parent)), None)
-    if os.environ.get("CUDA_HOME") or library is None:
+    """Let Numba find the NVVM of the Python environment, where CUDA_HOME names no other one."""
+    toolkit = None if os.environ.get("CUDA_HOME") else _toolkit()
+    if toolkit is None:
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
-        home = Path(folder, "nvvm")
-        (home / "lib64").mkdir(parents=True)
-        (home / "lib64" / library.name).symlink_to(library)
-        (home / "libdevice").symlink_to(library.parent.parent / "nvvm" / "libdevice")
-        os.environ["CUDA_HOME"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["CUDA_HOME"]
+    os.environ["CUDA_HOME"] = toolkit
+    try:
+        yield
+    finally:
+        del os.environ["CUDA_HOME"]
+
+
+@cache
+def _toolkit() -> str | None:
+    """A folder with NVVM as NVIDIA's installer lays it, where Numba looks for it; the package has other folders, to
+    whose files links lie here. Numba remembers where it has found them: they stay until the process ends."""
+    library = next((found for folder in tools.environment_folders() for found in _libraries(folder.parent)), None)
+    if library is None:
+        return None
+    folder = tempfile.mkdtemp(prefix="smmux-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    home = Path(folder, "nvvm")
+    (home / "lib64").mkdir(parents=True)
+    (home / "lib64" / library.name).symlink_to(library)
+    (home / "libdevice").symlink_to(library.parent.parent / "nvvm" / "libdevice")
+    return folder
 
 
 def _libraries(root: Path) -> Iterator[Path]:

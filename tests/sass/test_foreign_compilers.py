@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import re
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,6 +27,26 @@ def wave(n, a, x, y):  # type: ignore[no-untyped-def]
 
 
 SIGNATURE = "void(int32, float32, float32[:], float32[:])"
+
+
+TWICE = """
+import math, numba.cuda, smmux
+def sines(x):
+    x[0] = math.sin(x[0])
+def cosines(x):
+    x[0] = math.cos(x[0])
+print(*(smmux.from_numba(f, "void(float64[:])").name for f in (sines, cosines)))
+"""
+
+
+def test_numba_finds_its_library_again_and_again_without_a_toolkit(tmp_path: Path) -> None:
+    """In a process of its own, since Numba remembers where its library lay."""
+    needed("ptxas")
+    (tmp_path / "twice.py").write_text(TWICE)
+    alone = {name: value for name, value in os.environ.items() if name not in ("CUDA_HOME", "CUDA_PATH")}
+    run = subprocess.run([sys.executable, tmp_path / "twice.py"], env=alone, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert len(run.stdout.split()) == 2
 
 
 def test_numba_keeps_the_lines_of_python() -> None:
