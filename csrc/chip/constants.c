@@ -1,6 +1,5 @@
 #include "chip/constants.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "sm/operands.h"

@@ -13,7 +13,6 @@ static void ask(struct sm *sm, uint32_t subcore, uint32_t line, uint64_t cycle) 
     assert(i < MAX_SUBCORES * OPERAND_LINES);
     for (; i && o->asks[i - 1].cycle > cycle; i--) o->asks[i] = o->asks[i - 1];
     o->asks[i] = (struct operand_ask){cycle, (uint8_t)subcore, (uint8_t)line};
-    o->asked[subcore] |= 1ull << line;
     o->at[subcore][line] = READY_PENDING;
     if (answer < sm->reach) sm->reach = answer;
 }
@@ -24,7 +23,7 @@ uint64_t operands_await(struct sm *sm, uint32_t warp, uint32_t line, uint64_t at
     sm->floor[warp] = floor;
     if (at < sm->held[warp]) at = sm->held[warp];
     if (at < sm->now) at = sm->now;
-    if (!(o->asked[subcore] >> line & 1)) ask(sm, subcore, line, at);
+    if (!o->at[subcore][line]) ask(sm, subcore, line, at);
     if (o->at[subcore][line] <= sm->now) o->there[subcore] |= 1ull << line;
     return o->at[subcore][line];
 }
@@ -46,5 +45,5 @@ void operands_forget(struct sm *sm) {
     if (!o) return;
     assert(!o->ask_count);
     memset(o->there, 0, sizeof o->there);
-    memset(o->asked, 0, sizeof o->asked);
+    memset(o->at, 0, sizeof o->at);
 }

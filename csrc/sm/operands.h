@@ -14,8 +14,9 @@ struct operand_ask {
 
 /* The lines of an SM, as far as the program names them. */
 struct operands {
-    uint64_t there[MAX_SUBCORES], asked[MAX_SUBCORES]; /* bit per line */
-    uint64_t at[MAX_SUBCORES][OPERAND_LINES]; /* when they come; READY_PENDING: who knows */
+    uint64_t there[MAX_SUBCORES];             /* bit per line */
+    uint64_t at[MAX_SUBCORES][OPERAND_LINES]; /* when they come; READY_PENDING: who knows; 0: nobody
+                                                 has asked */
     uint32_t ask_count;                       /* not yet answered, */
     struct operand_ask asks[MAX_SUBCORES * OPERAND_LINES]; /* in order of time */
 };

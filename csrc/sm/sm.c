@@ -74,7 +74,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         sm->before_last = part(arena, &used, counters * (p->counted - 1), sizeof *sm->before_last);
     }
     const struct cache_shape constants = smcache_shape(cfg, CACHE_CONST);
-    if (constants.bytes && cfg->operand_miss)
+    if (constants.bytes && cfg->const_late_per_way)
         sm->constant_at = part(arena, &used, cache_ways(&constants), sizeof *sm->constant_at);
     if (p->control && cfg->operand_miss) sm->operands = part(arena, &used, 1, sizeof *sm->operands);
     if (p->copies) sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);

@@ -167,9 +167,10 @@ _MEMORY: dict[str, Value] = {
     "const_bytes": (2048, "HOPPER"),
     "const_miss": (79, "HOPPER; DER"),  # 107 clk against 28
     "operand_miss": (64, "EST"),  # 9 clk more than an H200, as lines that LDC misses
-    "operand_line": (64, "HOPPER"),
-    "operand_tpcs": (3, "HOPPER; DER"),  # h200: operand_contention.csv
-    "operand_clk": (7, "HOPPER; DER"),
+    # h200/operand_lines.csv: all warps of a chip at once, whose clocks are 6 to 10 for each of 24 sub-cores.
+    "operand_line": (64, "H200"),
+    "operand_tpcs": (3, "H200; DER"),
+    "operand_clk": (7, "H200; DER"),
     "mem_model": (1, "MODEL"),
     "flat_latency": (660, "HOPPER"),
     "flat_bytes_per_kclk": (1_555_000, "HOPPER; DER"),  # 3,079 GB/s
