@@ -37,6 +37,7 @@ VECTORS = (
     "matrices",
     "operand_lines",
     "queued_reads",
+    "refresh",
     "row_walks",
     "store_bursts",
     "store_stay",

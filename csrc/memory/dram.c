@@ -5,10 +5,10 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
+#include "memory/dram_bank.h"
 #include "memory/dram_policy.h"
+#include "memory/dram_refresh.h"
 #include "memory/dram_window.h"
-
-static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static const struct dram_list empty = {DRAM_NONE, DRAM_NONE};
 
@@ -21,11 +21,6 @@ static const struct page_policy *const pages[] = {
 #define POLICY_page(name, doc) &page_##name,
 #include "tables/policies.def"
 };
-
-/* So many banks as bits. */
-static uint64_t all_banks(uint32_t banks) {
-    return banks == DRAM_MAX_BANKS ? UINT64_MAX : (1ull << banks) - 1;
-}
 
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase) {
     const struct dram_policy *policy = policies[cfg->dram_policy];
@@ -41,13 +36,13 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
         .row_slots = cfg->dram_row_slots,
         .policy = policy,
         .page = pages[cfg->dram_page],
-        .refresh_due = cfg->t_refi ? cfg->t_refi + (uint64_t)phase : DRAM_NEVER,
         .free = DRAM_NONE,
         .capacity = capacity,
         .fifo = empty,
         .done = empty,
     };
     for (uint32_t b = 0; b < d->banks; b++) d->bank[b].candidates = empty;
+    refresh_init(d, cfg, phase);
     d->pool = malloc(capacity * sizeof *d->pool);
     return d->pool ? OK : ERROR_NO_MEMORY;
 }
@@ -80,32 +75,6 @@ uint32_t dram_pop(struct dram *d) {
     return d->pool[e].tag;
 }
 
-/* Put a command into the log, if there is one. */
-static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, uint32_t bank,
-                   uint32_t row) {
-    struct dram_log *log = d->log;
-    if (!log) return;
-    if (log->count < log->capacity)
-        log->entries[log->count] = (struct dram_command){clock, row, (uint8_t)kind, (uint8_t)bank};
-    log->count++;
-}
-
-/* Find the next command of a serving bank, and when the bank itself allows it. */
-static void bank_plan(struct dram *d, uint32_t b) {
-    const struct dram_bank *k = &d->bank[b];
-    const uint64_t bit = 1ull << b;
-    if (dram_is_open(d, b) && k->row == d->wanted[b]) {
-        d->ready[b] = k->col_ready;
-        d->column |= bit;
-        d->row &= ~bit;
-        return;
-    }
-    d->ready[b] = dram_is_open(d, b) ? k->pre_ready : k->act_ready;
-    d->row |= bit;
-    d->column &= ~bit;
-    if (d->ready[b] < d->row_bound) d->row_bound = d->ready[b];
-}
-
 /* ---- window ------------------------------------------------------------------------------ */
 
 /* Note in the time line whether a request finds its row. */
@@ -119,6 +88,7 @@ NOINLINE static void sample_request(struct dram *d, uint32_t b, uint32_t row) {
 /* Let an idle bank take a request from the window. */
 static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
+    if (k->refresh_due <= d->now) refresh_bank(d, b, d->now);
     const uint32_t entry = window_take(d, b);
     assert(d->pool[entry].bank == b && !is_busy(d, b));
     const struct dram_entry *e = &d->pool[entry];
@@ -308,7 +278,8 @@ static uint64_t issue_columns(struct dram *d, uint32_t b, uint64_t at, uint64_t 
         if (done) {
             complete(d, k->entry, at, write);
             closing = d->page->closes(d, b);
-            if (closing || at + step >= end || !serve_next(d, b, at, write)) break;
+            if (closing || at + step >= end || at + step >= k->refresh_due) break;
+            if (!serve_next(d, b, at, write)) break;
             done = false;
         }
         if (at + step >= end || !enter_quietly(d, at + step)) break;
@@ -362,53 +333,6 @@ static void issue(struct dram *d, uint32_t b, uint64_t at, uint64_t end) {
     d->now = d->row_slots ? at : at + 1;
 }
 
-/* The clock after the last command. */
-static uint64_t command_free(const struct dram *d) { return later(d->column_free, d->row_free); }
-
-/* Precharge all open banks, refresh, and plan the serving banks again. */
-NOINLINE static void refresh(struct dram *d) {
-    const uint64_t all = all_banks(d->banks);
-    uint64_t at = later(d->refresh_due, command_free(d));
-    if (d->closed != all) {
-        uint64_t precharge = at;
-        for (uint64_t m = all & ~d->closed; m; m &= m - 1) {
-            const uint32_t b = bits_lowest64(m);
-            precharge = later(precharge, d->bank[b].pre_ready);
-            precharge = later(precharge, d->group_pre_ready[b & d->group_mask]);
-            d->stats.precharges++;
-        }
-        record(d, precharge, DRAM_PRECHARGE_ALL, 0, 0);
-        at = precharge + d->t.rp;
-    }
-    for (uint32_t b = 0; b < d->banks; b++) /* tRC, and tRP of banks precharged before */
-        at = later(at, d->bank[b].act_ready);
-    record(d, at, DRAM_REFRESH, 0, 0);
-    d->stats.refreshes++;
-    d->closed = all;
-    d->row_bound = 0;
-    for (uint32_t b = 0; b < d->banks; b++)
-        d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rfc);
-    for (uint64_t m = d->column | d->row; m; m &= m - 1) bank_plan(d, bits_lowest64(m));
-    d->column_free = d->row_free = at + 1;
-    d->refresh_due += d->t.refi;
-}
-
-/* Refreshes of a channel that has nothing else to do come when they are due, all alike: count
- * all but the last ones. */
-NOINLINE static void skip_refreshes(struct dram *d) {
-    const uint64_t all = all_banks(d->banks);
-    if (d->refresh_due > d->now || (d->now - d->refresh_due) / 4 < d->t.refi || d->closed != all ||
-        (d->column | d->row) || command_free(d) > d->refresh_due ||
-        (d->log && d->log->count < d->log->capacity))
-        return;
-    for (uint32_t b = 0; b < d->banks; b++)
-        if (d->bank[b].act_ready > d->refresh_due) return;
-    const uint64_t count = (d->now - d->refresh_due) / d->t.refi - 1;
-    d->stats.refreshes += count;
-    if (d->log) d->log->count += count;
-    d->refresh_due += count * d->t.refi;
-}
-
 /* The clock at which the choice of a command for clock `at` may become another one, if by then: as
  * a request arrives for an idle bank, or refresh is due. */
 static inline uint64_t next_event(struct dram *d, uint64_t at) {
@@ -425,10 +349,7 @@ void dram_advance(struct dram *d, uint64_t limit) {
                 return;
             }
         }
-        while (d->refresh_due <= d->now) {
-            refresh(d);
-            skip_refreshes(d);
-        }
+        if (d->refresh_due <= d->now) refresh_all(d);
         if (d->admits <= d->now || d->waiting & ~(d->column | d->row)) admit(d);
 
         uint32_t b;
@@ -436,6 +357,8 @@ void dram_advance(struct dram *d, uint64_t limit) {
         if (event <= at) {
             d->wake = event;
             if (event < limit) d->now = event; /* beyond it, requests yet unknown come first */
+        } else if (at < limit && at >= d->bank[b].refresh_due && d->row >> b & 1) {
+            refresh_bank(d, b, at);
         } else if (at < limit) {
             issue(d, b, at, d->refresh_due < limit ? d->refresh_due : limit);
             d->wake = d->now;

@@ -9,7 +9,8 @@
  * next command is legal. The last access of a request may close the row too, as the page policy
  * decides (dram_policy.h). With dram_row_slots activates and precharges have slots of their own,
  * one per clock, beside that of reads and writes. When refresh is due nothing else issues until all
- * banks are precharged and refreshed.
+ * banks are precharged and refreshed; with dram_refresh_single a bank is, once it has served the
+ * request that its row is open for, and others go on.
  *
  * Requests arrive in order of time, and dram_advance(limit) issues only commands before
  * limit: the caller must have pushed every request that arrives before limit. Then the
@@ -36,7 +37,8 @@ enum dram_command_kind {
     DRAM_PRECHARGE_ALL,
     DRAM_REFRESH,
     DRAM_READ_CLOSING, /* with auto-precharge */
-    DRAM_WRITE_CLOSING
+    DRAM_WRITE_CLOSING,
+    DRAM_REFRESH_BANK /* with the precharge of an open row before it */
 };
 
 /* Command clocks, from the t_* rows of config.def. */
@@ -84,7 +86,8 @@ struct dram_command {
     uint8_t kind, bank;
 };
 
-/* An optional record of every command, for checkers; entries beyond capacity are only counted. */
+/* An optional record of every command, for checkers; entries beyond capacity are only counted.
+ * Refreshes of single banks come when the bank is used next, and of many in a row the last one. */
 struct dram_log {
     struct dram_command *entries;
     uint64_t count, capacity;
@@ -113,6 +116,7 @@ struct dram_stats {
 /* The state of one bank, apart from what choosing the next command reads. */
 struct dram_bank {
     uint64_t act_ready, pre_ready, col_ready;
+    uint64_t refresh_due;        /* DRAM_NEVER: not alone */
     uint32_t row;                /* open, unless in dram.closed */
     uint32_t entry;              /* being served */
     uint8_t bursts;              /* left of it */
@@ -136,7 +140,7 @@ struct dram {
     uint64_t closed;      /* banks without an open row */
     uint64_t waiting;     /* banks with requests in the window */
     uint32_t first;       /* round-robin start */
-    uint64_t refresh_due;
+    uint64_t refresh_due; /* of all banks together; DRAM_NEVER: they are not */
     uint32_t wanted[DRAM_MAX_BANKS]; /* row of the request being served */
 
     struct dram_timing t;

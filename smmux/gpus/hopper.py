@@ -248,8 +248,9 @@ _MEMORY: dict[str, Value] = {
     "t_wr": (54, "HBM3; DER"),
     "t_rtp": (15, "HBM3; DER"),
     "t_rtpl": (0, "MODEL"),
-    "t_refi": (10214, "HBM3; DER"),
-    "t_rfc": (260, "HOPPER; FIT"),  # of single banks, as a short one of all of them
+    "dram_refresh_single": (1, "H200"),  # refresh.csv, refreshed_lines.npz
+    "t_refi": (5_141, "H200; DER"),  # 1.963 us
+    "t_rfc": (681, "H200; DER"),  # 260 ns
 }
 
 _LATENCY: dict[str, Value] = {
@@ -317,8 +318,8 @@ H200: dict[str, Value] = {
     "t_wtr": (20, "HBM3; DER"),
     "t_wr": (66, "HBM3; DER"),
     "t_rtp": (18, "HBM3; DER"),
-    "t_refi": (12_484, "HBM3; DER"),
-    "t_rfc": (318, "HBM3; FIT"),
+    "t_refi": (6_284, "H200; DER"),  # 1.963 us
+    "t_rfc": (832, "H200; DER"),  # 260 ns
 }
 
 CARVEOUTS: dict[int, dict[str, Value]] = {

@@ -27,6 +27,7 @@ _PORTS: dict[str, Value] = {
     "dram_bank_hash": (1, "PAT-BANK; ENVY; EST"),  # that banks are permuted is documented, the function is not
     "dram_pseudo": (0, "NA"),
     "dram_row_slots": (0, "NA"),
+    "dram_refresh_single": (0, "NA"),
     "atom_float": (0, "MODEL"),
     "request_pairs": (0, "MODEL"),
     "atom_unit": (0, "MODEL"),

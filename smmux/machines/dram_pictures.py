@@ -49,7 +49,7 @@ def open_rows(replay: DramReplay) -> list[OpenRow]:
             opened[bank] = (row, clock, ([], []))
         elif name.startswith(("read", "write")):
             opened[bank][2][name.startswith("write")].append(clock)
-        if name == "precharge" or name.endswith("auto-precharge"):
+        if name in ("precharge", "refresh of a bank") or name.endswith("auto-precharge"):
             close([bank], clock)
         elif name == "precharge all":
             close(list(opened), clock)

@@ -74,6 +74,7 @@ COMMAND_KINDS = (
     "refresh",
     "read with auto-precharge",
     "write with auto-precharge",
+    "refresh of a bank",
 )
 PACKET_KINDS = ("load", "store", "atomic", "fetch", "texture")
 

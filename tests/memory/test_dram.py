@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,8 @@ def test_no_timing_is_violated(name: str, mix: str) -> None:
         {"t_rc": 70}, {"t_faw": 60}, {"t_rtpl": 12}, {"t_ccdl": 6}, {"t_ccd": 20}, {"t_ccd": 1, "t_ccdl": 0},
         {"t_cl": 2, "t_wl": 30, "t_ccd": 8}, {"dram_burst_clk": 4}, {"dram_groups": 2}, {"dram_window": 1},
         {"dram_row_slots": 1},
+        {"dram_refresh_single": 1, "t_rtpl": 0, "t_refi": 400},
+        {"dram_refresh_single": 1, "t_rtpl": 0, "t_refi": 900, "t_rfc": 300, "dram_row_slots": 1},
         {"dram_row_slots": 1, "dram_page": "closed", "t_ccd": 1, "t_ccdl": 0, "dram_burst_clk": 1},
         {"dram_banks": 64, "dram_bank_mask": 0x3F00, "dram_row_mask": 0xFFFF_C000},
     ],
@@ -137,16 +141,22 @@ def test_no_timing_is_violated_in_variants(change: dict[str, int]) -> None:
 
 
 @pytest.mark.quick(10)
+@pytest.mark.parametrize("single", [0, 1])
 @pytest.mark.parametrize("window", [1, 4, 16, 64])
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("name", ["GTX285", "GTX480-48K"])
-def test_schedule_is_that_of_the_reference(name: str, mix: str, window: int) -> None:
-    gpu = gpus.get(name).replace(dram_window=window, t_refi=400)
+def test_schedule_is_that_of_the_reference(name: str, mix: str, window: int, single: int) -> None:
+    gpu = gpus.get(name).replace(dram_window=window, t_refi=400, t_rtpl=0, dram_refresh_single=single)
     records = requests(mix, 600, 3, gpu)
     replay = Dram(gpu).replay(records, log=True)
     expected = dram.serve(dram.Timing.of(gpu), as_defined(gpu, records), window)
-    assert [command[:3] for command in commands(replay)] == expected.log
+    assert scheduled(command[:3] for command in commands(replay)) == scheduled(expected.log)
     assert outcomes(replay) == (expected.hits, expected.misses, expected.conflicts)
+
+
+def scheduled(log: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """All commands but refreshes of single banks, which are told where a bank is used next."""
+    return [command for command in log if command[1] != dram.REFRESH_BANK]
 
 
 def outcomes(replay: DramReplay) -> tuple[int, int, int]:
@@ -161,7 +171,27 @@ def test_kinds_of_commands_have_names() -> None:
     kinds = {COMMAND_KINDS[kind] for kind in log["kind"].tolist()}
     assert kinds >= {"read with auto-precharge", "write with auto-precharge", "activate", "refresh"}
     assert COMMAND_KINDS.index("read with auto-precharge") == dram.READ_CLOSING
-    assert len(COMMAND_KINDS) == dram.WRITE_CLOSING + 1
+    assert len(COMMAND_KINDS) == dram.REFRESH_BANK + 1
+    log = Dram(gpu.replace(dram_refresh_single=1)).replay(requests("random", 400, 7, gpu), log=True).log
+    assert log is not None
+    assert "refresh of a bank" in {COMMAND_KINDS[kind] for kind in log["kind"].tolist()}
+
+
+def test_a_bank_that_is_refreshed_alone_holds_up_its_own_requests() -> None:
+    """Reads of closed rows, one at a time: each waits for what is left of its bank's refresh, and for nothing else."""
+    gpu = gpus.get("H200")
+    t = dram.Timing.of(gpu)
+    rng = np.random.default_rng(9)
+    arrival = np.arange(1, 2_001) * 10 * t.refi + rng.integers(0, t.refi, 2_000)
+    records = np.zeros(2_000, DRAM_REQUEST)
+    records["arrival"], records["bytes"] = arrival, gpu.dram_burst_bytes
+    records["address"] = rng.integers(0, 1 << 31, 2_000) // 128 * 128
+    replay = check(gpu, records)
+    banks = np.array([request.bank for request in as_defined(gpu, records)])
+    left = t.rfc - (arrival - t.refi * banks // t.banks) % t.refi
+    idle = t.rcd + t.cl + t.burst
+    assert (replay.done.astype(np.int64) - arrival == idle + np.maximum(left, 0)).all()
+    assert 0.11 < (left > 0).mean() < 0.155  # 260 of 1,963 ns
 
 
 @pytest.mark.quick(16)
@@ -252,14 +282,17 @@ def test_folded_banks_keep_neighbouring_rows_apart(name: str) -> None:
     [
         "t_rcd", "t_rp", "t_ras", "t_rc", "t_rrd", "t_cl", "t_wl", "t_ccd", "t_ccdl", "t_wtr", "t_wr", "t_rtp",
         "t_rtpl", "t_refi", "t_rfc", "t_faw", "dram_window", "dram_banks", "dram_groups", "dram_burst_clk",
-        "dram_bank_hash", "dram_row_slots",
+        "dram_bank_hash", "dram_row_slots", "dram_refresh_single",
     ],
 )  # fmt: skip
 def test_every_parameter_matters(parameter: str) -> None:
     gpu = gpus.get("GTX480-48K")
+    if parameter == "dram_refresh_single":
+        gpu = gpu.replace(t_rtpl=0)
     new = {
         "dram_bank_hash": 0,
         "dram_row_slots": 1,
+        "dram_refresh_single": 1,
         "dram_banks": 8,
         "dram_groups": 1,
         "dram_window": 4,

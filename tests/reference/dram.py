@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 NEVER = -(10**9)
-READ, WRITE, ACTIVATE, PRECHARGE, PRECHARGE_ALL, REFRESH, READ_CLOSING, WRITE_CLOSING = range(8)
+READ, WRITE, ACTIVATE, PRECHARGE, PRECHARGE_ALL, REFRESH, READ_CLOSING, WRITE_CLOSING, REFRESH_BANK = range(9)
 CLOSING = {READ: READ_CLOSING, WRITE: WRITE_CLOSING}
 """Reads and writes that precharge their bank too, as soon as that is allowed."""
 
@@ -36,6 +36,8 @@ class Timing:
     banks: int
     groups: int
     row_slots: int
+    single: int
+    """Whether the banks are refreshed one by one."""
 
     @classmethod
     def of(cls, gpu: object) -> Timing:
@@ -46,6 +48,7 @@ class Timing:
             "banks": "dram_banks",
             "groups": "dram_groups",
             "row_slots": "dram_row_slots",
+            "single": "dram_refresh_single",
         }
         return cls(**{f: getattr(gpu, name) for f, name in names.items()})
 
@@ -74,6 +77,7 @@ class Bank:
     precharged: int = NEVER
     read: int = NEVER
     written: int = NEVER
+    refreshed: int = NEVER
 
 
 @dataclass
@@ -106,8 +110,14 @@ class History:
             each = [self.broken(clock, PRECHARGE, i) for i, one in enumerate(self.banks) if one.row is not None]
             return sorted({rule for rules in each for rule in rules})
         before = self.slots[kind in (ACTIVATE, PRECHARGE)] if t.row_slots and kind != REFRESH else self.last
-        rules = {"command bus": clock - before >= 1, "tRFC": clock - self.refreshed >= t.rfc}
-        if kind == ACTIVATE:
+        rules = {"command bus": clock - before >= 1, "tRFC": clock - max(self.refreshed, b.refreshed) >= t.rfc}
+        if kind == REFRESH_BANK:  # with slots of its own, and with the precharge of an open row before it
+            rules["command bus"] = True
+            rules["tRC"] = clock - b.activated >= t.rc
+            rules["tRP"] = clock - b.precharged >= t.rp
+            if b.row is not None:
+                rules["precharge"] = not set(self.broken(clock - t.rp, PRECHARGE, bank)) - {"command bus", "tRTPL"}
+        elif kind == ACTIVATE:
             rules["closed"] = b.row is None
             rules["tRC"] = clock - b.activated >= t.rc
             rules["tRP"] = clock - b.precharged >= t.rp
@@ -138,6 +148,9 @@ class History:
     def apply(self, clock: int, kind: int, bank: int, row: int = -1) -> None:
         """The command is issued."""
         b = self.banks[bank]
+        if kind == REFRESH_BANK:
+            b.row, b.refreshed = None, clock
+            return
         for slot in (False, True) if kind in (PRECHARGE_ALL, REFRESH) else (kind in (ACTIVATE, PRECHARGE),):
             self.slots[slot] = clock
         if kind == ACTIVATE:
@@ -169,7 +182,8 @@ def check(
     """Raise AssertionError unless the commands (clock, kind, bank, row or request) serve the requests by the rules.
 
     Data bursts do not overlap; every request gets its bursts, of its kind, from its row, after its arrival, and is done
-    with the last of them; refresh comes no later than one interval and one row cycle after it is due.
+    with the last of them; refresh comes no later than one interval and one row cycle after it is due. That of a bank is
+    looked for where the bank is used: no row stays open beyond the next interval.
     """
     history, left = History(t), [request.bursts for request in requests]
     bus_free, refreshes = NEVER, 0
@@ -190,8 +204,13 @@ def check(
             if kind == REFRESH:
                 refreshes += 1
                 assert clock >= refreshes * t.refi
+            elif kind == ACTIVATE and t.single:
+                last = history.banks[bank].refreshed
+                assert clock - max(last, 0) <= t.refi + t.rfc + t.rc + t.rp, (
+                    f"refresh of bank {bank} missing at {clock}"
+                )
         assert not broken, f"command {kind} of bank {bank} at {clock} breaks {broken}"
-        if t.refi:
+        if t.refi and not t.single:
             assert clock <= (refreshes + 1) * t.refi + t.rc + t.rp + t.wl + t.burst + t.wr, (
                 f"refresh missing at {clock}"
             )
@@ -245,7 +264,8 @@ def serve(
     serving: dict[int, int] = {}  # bank -> request
     left = [request.bursts for request in requests]
     opened: dict[int, int] = {}  # bank -> row, as the scheduler sees it
-    clock, first, due = 0, 0, t.refi or None
+    clock, first, due = 0, 0, None if t.single else t.refi or None
+    bank_due = {bank: t.refi * bank // t.banks for bank in range(t.banks)} if t.single and t.refi else {}
 
     def take_up() -> bool:
         moved = False
@@ -287,12 +307,27 @@ def serve(
         history.apply(at, REFRESH, 0)
         return at + 1
 
+    def refresh_banks() -> None:
+        """Of each bank that is due, unless its row is open for a request; its row is closed then, not before."""
+        for bank in bank_due:
+            while bank_due[bank] <= clock:
+                if bank in serving and opened.get(bank) == requests[serving[bank]].row:
+                    break
+                at = bank_due[bank] + (t.rp if history.banks[bank].row is not None else 0)
+                while history.broken(at, REFRESH_BANK, bank):
+                    at += 1
+                out.log.append((at, REFRESH_BANK, bank))
+                history.apply(at, REFRESH_BANK, bank)
+                opened.pop(bank, None)
+                bank_due[bank] += t.refi
+
     quiet = 0  # no command before this clock
     while fifo or queue or serving:
         if not queue and not serving and requests[fifo[0]].arrival > clock and (due is None or due > clock):
             clock = min(requests[fifo[0]].arrival, due or requests[fifo[0]].arrival)
         if due is not None and clock >= due:
             quiet, due = refresh(), due + t.refi
+        refresh_banks()
         while take_up():
             pass
         for bank in sorted(serving, key=lambda b: (b - first) % t.banks) if clock >= quiet else ():

@@ -36,6 +36,7 @@ from . import (
     probe_memory,
     probe_panel,
     probe_pipe,
+    probe_refresh,
     probe_scatter,
     probe_sets,
     probe_turns,
@@ -46,12 +47,13 @@ from .cuda_driver import Card
 
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
-    probe_loaded, probe_panel, probe_bursts, probe_sets, probe_l2, probe_turns,
+    probe_loaded, probe_panel, probe_bursts, probe_sets, probe_l2, probe_turns, probe_refresh,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
     **probe_grid.ARRAYS,
     **probe_memory.ARRAYS,
+    **probe_refresh.ARRAYS,
     **instruction_vectors.ARRAYS,
     **integer_vectors.ARRAYS,
     **special_functions.ARRAYS,
