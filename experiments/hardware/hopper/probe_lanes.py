@@ -1,0 +1,38 @@
+"""What takes as long as its operands say: MATCH by how many values lanes have, NANOSLEEP by how long it is to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .bench import Bench, Row
+
+
+def matches(bench: Bench) -> Iterator[Row]:
+    """Clocks of a MATCH.ANY whose lanes have so many values: each needs the one before (chained), or four at a time do
+    not; of the slowest warp of a block."""
+    out, rounds = bench.card.alloc(128), 64
+    for bits in (32, 64):
+        for threads, chained in ((32, 1), (32, 0), (128, 0), (512, 0)):
+            for distinct in (1, 2, 3, 4, 8, 16, 32):
+                numbers = map(np.int32, (distinct, rounds, chained))
+                bench.module("lanes")[f"match_{bits}"](1, threads, out, *numbers)
+                clocks = bench.card.get(out, threads // 32, np.uint32).max() / rounds
+                yield {"bits": bits, "threads": threads, "chained": chained, "distinct": distinct, "clocks": clocks}
+    bench.card.free(out)
+
+
+def naps(bench: Bench) -> Iterator[Row]:
+    """Clocks from before a NANOSLEEP to behind it, in a loop of nothing else."""
+    rounds, out = 64, bench.card.alloc(4 * 64 * 32)
+    for warps in (1, 32):
+        for nanoseconds in (0, 20, 50, 64, 65, 100, 128, 130, 200, 300, 500, 1000, 1500, 5000, 20_000):
+            bench.module("lanes")["naps"](1, 32 * warps, out, np.uint32(nanoseconds), np.int32(rounds))
+            clocks = bench.card.get(out, rounds * warps, np.uint32)
+            least, median, most = (int(of(clocks)) for of in (np.min, np.median, np.max))
+            yield {"warps": warps, "nanoseconds": nanoseconds, "least": least, "median": median, "most": most}
+    bench.card.free(out)
+
+
+PROBES = {"matches": matches, "naps": naps}
