@@ -185,7 +185,7 @@ static void note_rows(struct program *p, uint32_t pc) {
 
 static bool is_simple(const struct uop *u) {
     return u->op == OP_SASS && (u->path == PATH_ALU || u->path == PATH_LANES) &&
-           !(u->needs & NEED_DIVISOR) && u->unit != UNIT_EITHER;
+           !(u->needs & (NEED_DIVISOR | NEED_VALUES)) && u->unit != UNIT_EITHER;
 }
 
 /* Does an instruction behind a simple one have nothing to fetch or to await? What a warp has

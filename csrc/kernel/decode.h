@@ -21,6 +21,7 @@ enum need {
     NEED_HIGH = 2,    /* row dh is written, too */
     NEED_GROUP = 4,   /* as many rows from d on are written as dst_count says */
     NEED_PREDS = 8,   /* predicates are written, too: those of sass.def */
+    NEED_VALUES = 16, /* what lanes hold says how long it takes */
 };
 
 /* Who executes an instruction. */

@@ -158,6 +158,7 @@ enum error sass_decode(struct decoder *dec, const struct config *cfg, const stru
         return reject(dec, "guard %u", in->guard);
     if (in->guard && (e = await(dec, (in->guard & ~(uint32_t)GUARD_NOT) - 1))) return e;
     if ((e = operands(dec, in, info->operands, u)) || (e = predicates(dec, u))) return e;
+    if (op == SASS_MATCH || op == SASS_MATCH_64) u->needs |= NEED_VALUES;
     return decides ? control(dec, in) : OK;
 }
 

@@ -22,6 +22,8 @@
 
 /* How a branch decides, in `q`. */
 enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUNT };
+/* How far a fence of compiled code reaches, in `imm`; those of Python kernels are plain. */
+enum sass_fence { FENCE_PLAIN, FENCE_GPU, FENCE_SYSTEM };
 /* Of a barrier of the block: its register has the threads alone. */
 enum sass_bar { BAR_COUNT = 1 << 13 };
 /* What else reading a barrier register does: clear it; keep nothing of it. */

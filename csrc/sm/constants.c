@@ -45,23 +45,27 @@ static void load_constants(const struct memop *op, uint32_t places) {
 static uint32_t further(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
     const struct config *cfg = sm->m->cfg;
     struct sm_cache *c = &sm->caches[CACHE_CONST];
-    uint32_t misses = 0, late = 0;
+    uint32_t misses = 0;
+    uint64_t late = 0, asked = 0; /* until its own misses are there, and those of others */
     for (; c->present && lanes; lanes &= lanes - 1) {
         const uint32_t line = smcache_line(c, addr[bits_lowest(lanes)]),
                        found = cache_find(&c->cache, line);
         const uint32_t index = found != CACHE_NONE ? found : cache_victim(&c->cache, line);
         uint64_t *at = sm->constant_at ? &sm->constant_at[index] : NULL;
         if (found != CACHE_NONE) {
-            if (at && *at > sm->now + late) late = (uint32_t)(*at - sm->now);
+            if (at && *at > sm->now + asked) asked = *at - sm->now;
             cache_touch(&c->cache, index);
             continue;
         }
         cache_put(&c->cache, index, line);
-        late += misses++ && cfg->const_late_per_way ? cfg->const_late_per_way : cfg->const_miss;
+        late += misses++ && cfg->const_late_per_line ? cfg->const_late_per_line : cfg->const_miss;
+        if (sm->constants_free < sm->now) sm->constants_free = sm->now;
+        sm->constants_free += cfg->const_line_clk;
+        if (sm->now + late < sm->constants_free) late = sm->constants_free - sm->now;
         if (at) *at = sm->now + late;
     }
     sm->count.const_misses += misses;
-    return late;
+    return (uint32_t)(late > asked ? late : asked);
 }
 
 bool constants_issue(struct memop *op) {

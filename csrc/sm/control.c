@@ -1,5 +1,6 @@
 #include "sm/control.h"
 
+#include "kernel/sass.h"
 #include "sm/check.h"
 #include "sm/print.h"
 #include "sm/sass/control.h"
@@ -21,10 +22,20 @@ static void issue_exit(struct sm *sm, uint32_t warp, uint32_t active, uint64_t t
     else block_warp_exit(sm, warp, t);
 }
 
-/* A fence holds the warp until its own accesses are answered. */
-static void issue_membar(struct sm *sm, uint32_t warp, uint64_t t) {
+/* A fence holds the warp until its own accesses are answered; in compiled code no less than its
+ * scope says (enum sass_fence), and until those before it have let it go on. */
+static void issue_membar(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
+    const struct config *cfg = sm->m->cfg;
     struct warp *w = &sm->warps[warp];
     warp_goto(w, w->pc + 1);
+    if (u->imm != FENCE_PLAIN) {
+        uint64_t until = t + (u->imm == FENCE_SYSTEM ? cfg->fence_system : cfg->fence_least);
+        if (w->accesses_pending) {
+            sm->fence_free = (sm->fence_free > t ? sm->fence_free : t) + cfg->fence_clk;
+            if (sm->fence_free > until) until = sm->fence_free;
+        }
+        if (until > sm->held[warp]) sm->held[warp] = until;
+    }
     if (w->accesses_pending) {
         w->state = WARP_FENCE;
         warp_sleep(sm, warp, WAIT_CREDITS);
@@ -64,7 +75,7 @@ bool issue_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t a
     case OP_SASS_CONTROL: sass_control(sm, warp, u, active, t); break;
     case OP_PRINT: issue_print(sm, warp, u, active, t); break;
     case OP_BAR_SYNC: block_arrive(sm, warp, u, t); break;
-    default: issue_membar(sm, warp, t); break;
+    default: issue_membar(sm, warp, u, t); break;
     }
     return sm->fault.code == OK;
 }

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "sm/pipe.h"
+#include "sm/sass/match.h"
 #include "sm/scoreboard.h"
 
 /* Where a counter's list has its i-th load. */
@@ -169,31 +170,38 @@ static ALWAYS_INLINE uint64_t has_read(const struct sm *sm, uint32_t warp, const
     return (queued ? pipe_leave(sm, sm->subcore_of[warp], t) : t) + bits->read_clocks;
 }
 
-/* The result of an instruction is counted. */
+/* The result of an instruction is counted, which is there at a cycle, unless it loads. */
 static ALWAYS_INLINE void raise_counter(const struct sm *sm, uint32_t warp, uint32_t number,
-                                        uint64_t t) {
+                                        uint64_t at) {
     const uint32_t pc = sm->warps[warp].pc;
-    const struct uop *u = &sm->m->program->code[pc];
-    const struct control_bits *bits = &sm->m->program->control[pc];
-    if (bits->loads) {
+    if (sm->m->program->control[pc].loads) {
         struct dependences *d = &sm->dependences[warp];
         const uint32_t loads = d->loads[number];
         *load_of(sm, warp, number, loads) = (uint16_t)pc;
         set_loads(d, number, loads + 1);
     } else {
-        const bool memory = u->path == PATH_MEMORY;
-        drops(sm, warp, number, memory ? has_read(sm, warp, u, bits, t) : t + u->latency, WAIT_ALU);
+        drops(sm, warp, number, at, WAIT_ALU);
     }
+}
+
+/* When the result of an instruction that issues at cycle t is there, unless it loads. */
+static ALWAYS_INLINE uint64_t result_at(struct sm *sm, uint32_t warp, const struct uop *u,
+                                        const struct control_bits *bits, uint64_t t) {
+    if (u->path == PATH_MEMORY) return has_read(sm, warp, u, bits, t);
+    const uint64_t at = t + u->latency;
+    return u->needs & NEED_VALUES ? at + match_late(sm, warp, u, t) : at;
 }
 
 void obey_count(struct sm *sm, uint32_t warp, const struct control_bits *bits, uint64_t t) {
     const struct uop *u = &sm->m->program->code[sm->warps[warp].pc];
     if (bits->read != NO_COUNTER)
         drops(sm, warp, bits->read, has_read(sm, warp, u, bits, t), WAIT_UNIT);
-    if (bits->write != NO_COUNTER) raise_counter(sm, warp, bits->write, t);
+    if (bits->write == NO_COUNTER && !bits->alone) return;
+    const uint64_t at = bits->loads ? READY_PENDING : result_at(sm, warp, u, bits, t);
+    if (bits->write != NO_COUNTER) raise_counter(sm, warp, bits->write, at);
     if (!bits->alone) return;
     sm->alone |= 1ull << warp;
-    raise_counter(sm, warp, ALONE, t);
+    raise_counter(sm, warp, ALONE, at);
 }
 
 /* The result is not to come, unless somebody has settled already when a part of it does. */

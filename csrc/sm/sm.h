@@ -177,6 +177,9 @@ struct sm {
     struct operands *operands;       /* of code that names constants, if these have to come */
     uint64_t *constant_at;           /* per way of the cache of constants: when its line comes, if
                                         that is not as if it were there at once */
+    uint64_t constants_free;         /* when what serves misses of constants is, */
+    uint64_t fence_free;             /* fences that wait for accesses are, */
+    uint64_t match_free;             /* and what compares the values of lanes */
     uint64_t alone;                  /* warps that have had an instruction that lets none overlap */
     struct copies *copies;           /* of code with asynchronous copies, per warp, */
     struct copy *copying;            /* and where each of the accesses goes */

@@ -13,6 +13,8 @@ _ALL: dict[str, Value] = {
     "const_ways": (4, "JIA18; MEM Wong"),
     "const_miss": (0, "JIA18; MEM Wong"),
     "const_late_per_way": (0, "MODEL"),
+    "const_late_per_line": (0, "MODEL"),
+    "const_line_clk": (0, "MODEL"),
     # Only code whose control bits are obeyed has such, on machines that are newer.
     "operand_miss": (0, "NA"),
     "operand_line": (64, "NA"),

@@ -113,6 +113,16 @@ _MEMORY: dict[str, Value] = {
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (2, "H200; DER"),  # constant_lanes.csv: 2.2 of 16 warps
     "const_late_per_way": (11, "H200"),
+    "const_late_per_line": (62, "H200; DER"),  # divergent_constants.csv
+    "const_line_clk": (16, "H200; DER"),  # where all SMs ask; one alone gets two
+    "match_late": (11, "HOPPER"),  # counted_chains.csv: 369 clk for 32 values, 28 for one
+    "match_late_wide": (13, "H200"),
+    "match_clk": (2, "HOPPER"),  # intervals.csv: 63 clk for 32 values
+    "fence_least": (147, "HOPPER"),  # fences.csv
+    "fence_system": (916, "H200"),
+    "fence_clk": (27, "H200; DER"),  # fence_rounds.csv: stores and fences of 32 warps in turn
+    "errbar_clk": (59, "HOPPER"),
+    "sleep_least": (50, "H200; DER"),  # naps.csv
     "bar_interval": (2, "HOPPER"),
     "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
     "launch_behind": (3225, "HOPPER; FIT"),  # queued_launches.csv

@@ -12,7 +12,9 @@
 #include "sm/scoreboard.h"
 #include "sm/smcache.h"
 
-#define INSN_BYTES 16u /* what an address counts: an instruction has 128 bits */
+#define INSN_BYTES    16u /* what an address counts: an instruction has 128 bits */
+#define NS_PER_MS     1000000u
+#define MOST_SLEEP_NS (1u << 20)
 
 /* A special register in one lane at cycle t. */
 static uint64_t special_of(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t lane,
@@ -80,6 +82,28 @@ static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ta
         if (converge_gather(w)) barrier_arrive(sm, warp, &sm->m->program->code[w->pc], t);
         else sm_fault(sm, warp, (uint32_t)bits_lowest(w->live), t, ERROR_DIVERGENT_BARRIER);
     }
+}
+
+/* Sleep until a clock of so many nanoseconds ticks: of the least power of two that is more (h200:
+ * naps.csv), a millisecond at most, as PTX has it. The lanes sleep that are not to let others go
+ * on, or of whose warp no others can. */
+static void sleep(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+    const struct config *cfg = sm->m->cfg;
+    struct warp *w = &sm->warps[warp];
+    const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    const uint32_t wanted = operand_row(&lanes, u->a)[bits_lowest(active)], mask = w->mask;
+    if (u->q) w->pc++;
+    else converge_yield(w);
+    if (!cfg->sleep_least || w->mask != mask) {
+        go_on_at(sm, warp, t);
+        return;
+    }
+    uint64_t at = t + cfg->sleep_least, tick = 1;
+    while (tick <= wanted && tick < MOST_SLEEP_NS) tick *= 2;
+    const uint64_t ticks = t * NS_PER_MS / cfg->shader_khz / tick + 1; /* kHz: clocks of a ms */
+    const uint64_t wakes = (ticks * tick * cfg->shader_khz + NS_PER_MS - 1) / NS_PER_MS;
+    if (wanted && wakes > at) at = wakes;
+    go_on_at(sm, warp, at);
 }
 
 static uint32_t operand_predicate(const struct uop *u, const struct warp *w) {
@@ -213,8 +237,8 @@ static bool has_barrier(uint32_t op) {
 
 /* Does only a part of a group do this together? The others go on behind it. */
 static bool is_for_some(uint32_t op) {
-    return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_YIELD || op == SASS_WARPSYNC ||
-           op == SASS_COLLECTIVE || op == SASS_BAR;
+    return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_YIELD || op == SASS_SLEEP ||
+           op == SASS_WARPSYNC || op == SASS_COLLECTIVE || op == SASS_BAR;
 }
 
 void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
@@ -242,6 +266,11 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
     case SASS_BSYNC: converge_wait(w, u->q); break;
     case SASS_BREAK: converge_break(w, u->q, active); break;
     case SASS_YIELD: converge_yield(w); break;
+    case SASS_SLEEP: sleep(sm, warp, u, active, t); return;
+    case SASS_ERRBAR:
+        w->pc++;
+        go_on_at(sm, warp, t + sm->m->cfg->errbar_clk);
+        return;
     case SASS_IVALL: smcache_invalidate(sm), w->pc++; break;
     case SASS_WARPSYNC:
     case SASS_COLLECTIVE: synchronise(w, u, &lanes); break;

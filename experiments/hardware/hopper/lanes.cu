@@ -1,6 +1,6 @@
 // Values that lanes have in common (MATCH), and warps that sleep for a while (NANOSLEEP).
 
-#define MATCHES(name, type)                                                                                         \
+#define MATCHES(name, type, bits, constraint)                                                                       \
     extern "C" __global__ void name(unsigned *out, int distinct, int rounds, int chained) {                         \
         type value = (type)(threadIdx.x % 32 % distinct) * (type)0x100000001ull;                                    \
         unsigned sum = 0;                                                                                           \
@@ -10,13 +10,18 @@
             for (int i = 0; i < rounds; i++) value += __match_any_sync(~0u, value) == 77777u;                       \
         } else {                                                                                                    \
             for (int i = 0; i < rounds; i += 4)                                                                     \
-                for (int k = 0; k < 4; k++) sum += __match_any_sync(~0u, (type)(value + 64 * k));                   \
+                for (int k = 0; k < 4; k++) {                                                                       \
+                    type own = value + 64 * k;                                                                      \
+                    unsigned same;                                                                                  \
+                    asm volatile("match.any.sync." bits " %0, %1, 0xffffffff;" : "=r"(same) : constraint(own));     \
+                    sum += same;                                                                                    \
+                }                                                                                                   \
         }                                                                                                           \
         unsigned end = clock();                                                                                     \
         if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = end - begin + (value == 99999) + (sum == 999);           \
     }
-MATCHES(match_32, unsigned)
-MATCHES(match_64, unsigned long long)
+MATCHES(match_32, unsigned, "b32", "r")
+MATCHES(match_64, unsigned long long, "b64", "l")
 
 extern "C" __global__ void naps(unsigned *out, unsigned nanoseconds, int rounds) {
     out += threadIdx.x / 32 * rounds;

@@ -31,6 +31,8 @@ BRANCHES = {"ANY": 1, "DIV": 2, "CONV": 3}
 """enum sass_branch of csrc/kernel/sass.h."""
 BMOV_CLEAR, BMOV_DROPPED = 1, 2
 """enum sass_bmov of it."""
+FENCES = {"GPU": 1, "VC": 1, "SYS": 2}
+"""enum sass_fence of it."""
 BAR_COUNT = 1 << 13
 """enum sass_bar of it."""
 
@@ -113,7 +115,7 @@ def _move_barrier(rows: Rows, i: Instruction) -> None:
 
 
 def _fence(rows: Rows, i: Instruction) -> None:
-    rows.add(i, _core.OPS["membar"][0])
+    rows.add(i, _core.OPS["membar"][0], imm=next((FENCES[word] for word in i.modifiers if word in FENCES), 0))
 
 
 def _trap(rows: Rows, i: Instruction) -> None:
@@ -214,12 +216,11 @@ def _cache_control(rows: Rows, i: Instruction) -> None:
 
 
 def _sleep(rows: Rows, i: Instruction) -> None:
-    """NANOSLEEP: a hint, which takes no time here. Lanes that sleep without the rest of their warp let others go on:
-    compilers rely on it in loops that wait for a lane of the same warp, where they put no YIELD."""
-    if "WARP" in i.modifiers:
-        _nothing(rows, i)
-    else:
-        rows.operation(i, "YIELD")
+    """NANOSLEEP: lanes that sleep without the rest of their warp let others go on. Compilers rely on it in loops that
+    wait for a lane of the same warp, where they put no YIELD."""
+    sources = [operand for operand in i.operands if operand.kind in ("R", "UR", "imm", "const")]
+    a = rows.source(sources[0]) if sources else rows.immediate(0)
+    rows.operation(i, "SLEEP", a=a, q=int("WARP" in i.modifiers))
 
 
 def _special(rows: Rows, i: Instruction) -> None:
@@ -278,7 +279,8 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "BAR": _block_barrier,
     "B2R": _reduced,
     "NOP": _nothing,
-    **dict.fromkeys(("ERRBAR", "CGAERRBAR", "FENCE", "PMTRIG"), _nothing),
+    "ERRBAR": _plain("ERRBAR"),
+    **dict.fromkeys(("CGAERRBAR", "FENCE", "PMTRIG"), _nothing),
     **dict.fromkeys(("PREEXIT", "ACQBULK"), _nothing),  # about the launch before and the one behind, of which is none
     "NANOSLEEP": _sleep,
     "CCTL": _cache_control,
