@@ -122,6 +122,8 @@ _MEMORY: dict[str, Value] = {
     "fence_system": (916, "H200"),
     "fence_clk": (27, "H200; DER"),  # fence_rounds.csv: stores and fences of 32 warps in turn
     "errbar_clk": (59, "HOPPER"),
+    "yield_clk": (46, "H200; DER"),  # yields.csv
+    "yield_parted": (97, "H200; DER"),
     "sleep_least": (50, "H200; DER"),  # naps.csv
     "bar_interval": (2, "HOPPER"),
     "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches

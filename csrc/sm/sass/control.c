@@ -265,7 +265,10 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
     case SASS_BSSY: converge_enter(w, u->q); break;
     case SASS_BSYNC: converge_wait(w, u->q); break;
     case SASS_BREAK: converge_break(w, u->q, active); break;
-    case SASS_YIELD: converge_yield(w); break;
+    case SASS_YIELD:
+        t += w->mask == w->live ? sm->m->cfg->yield_clk : sm->m->cfg->yield_parted;
+        converge_yield(w);
+        break;
     case SASS_SLEEP: sleep(sm, warp, u, active, t); return;
     case SASS_ERRBAR:
         w->pc++;

@@ -1,4 +1,4 @@
-// Values that lanes have in common (MATCH), and warps that sleep for a while (NANOSLEEP).
+// Values that lanes have in common (MATCH), lanes that let others go on (YIELD), and warps that sleep (NANOSLEEP).
 
 #define MATCHES(name, type, bits, constraint)                                                                       \
     extern "C" __global__ void name(unsigned *out, int distinct, int rounds, int chained) {                         \
@@ -11,7 +11,7 @@
         } else {                                                                                                    \
             for (int i = 0; i < rounds; i += 4)                                                                     \
                 for (int k = 0; k < 4; k++) {                                                                       \
-                    type own = value + 64 * k;                                                                      \
+                    type own = value + 64 * (i + k);                                                                      \
                     unsigned same;                                                                                  \
                     asm volatile("match.any.sync." bits " %0, %1, 0xffffffff;" : "=r"(same) : constraint(own));     \
                     sum += same;                                                                                    \
@@ -22,6 +22,24 @@
     }
 MATCHES(match_32, unsigned, "b32", "r")
 MATCHES(match_64, unsigned long long, "b64", "l")
+
+// Loops with a YIELD, as compilers write it where lanes may wait for each other: what each of the first lanes asks for
+// never comes. What: 0 compare and swap, 1 a load, of a word of its own in shared memory.
+extern "C" __global__ void yields(unsigned *out, int lanes, int rounds, int what) {
+    __shared__ unsigned words[1024];
+    volatile unsigned *own = words + threadIdx.x;
+    *own = 0;
+    __syncthreads();
+    unsigned begin = clock();
+    int i = 0;
+    if (threadIdx.x % 32 < lanes) {
+        if (what == 0) while (atomicCAS(words + threadIdx.x, 5, 6) == 0 && ++i < rounds) continue;
+        if (what == 1) while (*own == 0 && ++i < rounds) continue;
+    }
+    __syncwarp();
+    unsigned end = clock();
+    if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = end - begin;
+}
 
 extern "C" __global__ void naps(unsigned *out, unsigned nanoseconds, int rounds) {
     out += threadIdx.x / 32 * rounds;

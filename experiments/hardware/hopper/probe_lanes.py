@@ -1,4 +1,4 @@
-"""What takes as long as its operands say: MATCH by how many values lanes have, NANOSLEEP by how long it is to be."""
+"""What takes as long as lanes say: MATCH by how many values they have, YIELD, and NANOSLEEP by how long it is to be."""
 
 from __future__ import annotations
 
@@ -23,6 +23,22 @@ def matches(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
+def yields(bench: Bench) -> Iterator[Row]:
+    """Clocks of a round of a loop with a YIELD that the first lanes of each warp go through, while others wait."""
+    out = bench.card.alloc(128)
+
+    def clocks(threads: int, *numbers: int) -> int:
+        bench.module("lanes")["yields"](1, threads, out, *map(np.int32, numbers))
+        return int(bench.card.get(out, threads // 32, np.uint32).max())
+
+    for number, what in enumerate(("compare and swap", "load")):
+        for threads in (32, 128, 512):
+            for lanes in (1, 16, 31, 32):
+                few, many = (clocks(threads, lanes, rounds, number) for rounds in (8, 72))
+                yield {"what": what, "threads": threads, "lanes": lanes, "clocks": (many - few) / 64}
+    bench.card.free(out)
+
+
 def naps(bench: Bench) -> Iterator[Row]:
     """Clocks from before a NANOSLEEP to behind it, in a loop of nothing else."""
     rounds, out = 64, bench.card.alloc(4 * 64 * 32)
@@ -35,4 +51,4 @@ def naps(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
-PROBES = {"matches": matches, "naps": naps}
+PROBES = {"matches": matches, "yields": yields, "naps": naps}
