@@ -41,6 +41,31 @@ extern "C" __global__ void yields(unsigned *out, int lanes, int rounds, int what
     if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = end - begin;
 }
 
+// Each of the first lanes of a warp adds to one word of shared memory what no instruction adds there: a float, a double,
+// or, by a loop of the source, an integer. The second time counts.
+extern "C" __global__ void sums(unsigned *out, int lanes, int what) {
+    __shared__ double number;
+    __shared__ unsigned word;
+    number = 0;
+    word = 0;
+    for (int round = 0; round < 2; round++) {
+        __syncthreads();
+        unsigned begin = clock();
+        if (threadIdx.x % 32 < lanes) {
+            if (what == 0) atomicAdd((float *)&number, 1.0f);
+            if (what == 1) atomicAdd(&number, 1.0);
+            if (what == 2)
+                for (unsigned old = word, seen = ~old; old != seen;) {
+                    seen = old;
+                    old = atomicCAS(&word, seen, seen + 1);
+                }
+        }
+        __syncwarp();
+        unsigned end = clock();
+        if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = end - begin;
+    }
+}
+
 extern "C" __global__ void naps(unsigned *out, unsigned nanoseconds, int rounds) {
     out += threadIdx.x / 32 * rounds;
     for (int i = 0; i < rounds; i++) {

@@ -39,6 +39,18 @@ def yields(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
+def shared_sums(bench: Bench) -> Iterator[Row]:
+    """Clocks of sums on one word of shared memory by the first lanes of each warp, by compare and swap; of the slowest."""
+    out = bench.card.alloc(128)
+    for number, what in enumerate(("float", "double", "loop")):
+        for threads in (32, 128, 256, 1024):
+            for lanes in (1, 2, 4, 8, 16, 32):
+                bench.module("lanes")["sums"](1, threads, out, np.int32(lanes), np.int32(number))
+                clocks = int(bench.card.get(out, threads // 32, np.uint32).max())
+                yield {"what": what, "threads": threads, "lanes": lanes, "clocks": clocks}
+    bench.card.free(out)
+
+
 def naps(bench: Bench) -> Iterator[Row]:
     """Clocks from before a NANOSLEEP to behind it, in a loop of nothing else."""
     rounds, out = 64, bench.card.alloc(4 * 64 * 32)
@@ -51,4 +63,4 @@ def naps(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
-PROBES = {"matches": matches, "yields": yields, "naps": naps}
+PROBES = {"matches": matches, "yields": yields, "shared_sums": shared_sums, "naps": naps}
