@@ -34,6 +34,7 @@ VECTORS = (
     "l1_phases",
     "l1_sets",
     "l2_rounds",
+    "lane_times",
     "matrices",
     "operand_lines",
     "queued_reads",

@@ -302,11 +302,24 @@ static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
     if (op->u->op != OP_ST_SHARED) b->last_use = op->t;
 }
 
-/* How often an atomic takes the passes of a load. */
-static uint32_t atomic_passes(const struct config *cfg, const struct uop *u) {
+/* Does it only ask whether it has won? */
+static bool asks(const struct uop *u) { return u->sub == ATOM_CAST || u->sub == ATOM_CAST64; }
+
+/* How often an atomic takes the passes of a load, of which so many lanes at most want one word. Of
+ * those that only ask whether they have won (CAST) a word is for one: all others lose at once
+ * (h200: shared_sums.csv). */
+static uint32_t atomic_passes(const struct config *cfg, const struct uop *u, uint32_t lanes) {
     const bool compares =
-        u->sub == ATOM_CAS || u->sub == ATOM_CAST || u->sub == ATOM_CAS64 || u->sub == ATOM_CAS128;
-    return compares ? cfg->smem_cas_passes : cfg->smem_atomic_passes;
+        asks(u) || u->sub == ATOM_CAS || u->sub == ATOM_CAS64 || u->sub == ATOM_CAS128;
+    return (compares ? cfg->smem_cas_passes : cfg->smem_atomic_passes) * (asks(u) ? 1 : lanes);
+}
+
+/* What comes later than what a load would get. */
+static void late_atomic(struct memop *op) {
+    const struct uop *u = op->u;
+    if (atom_is_barrier(u->sub)) mbarrier_late(op);
+    else if (asks(u) && u->dst_count)
+        lsu_set_ready(op, op->w->ready[u->data[0]] + op->sm->m->cfg->smem_cast_late, WAIT_SHARED);
 }
 
 /* Does a whole warp ask for words that lie as those that were looked at last? Then they are all
@@ -362,7 +375,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
             cost = smem_recall(known, m->cfg, op->addr, op->active, op->u->width);
         }
         if (op->u->op == OP_ATOM_SHARED)
-            cost.passes *= atomic_passes(m->cfg, op->u) * shared_atomic(op, op->sm->shared);
+            cost.passes *= atomic_passes(m->cfg, op->u, shared_atomic(op, op->sm->shared));
         count_shared(op, cost);
         if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared, cost.shape);
         else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared, cost.shape);
@@ -370,7 +383,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
         passes = cost.passes;
     }
     take_passes(op, passes, op->u->dst_count);
-    if (op->u->op == OP_ATOM_SHARED && atom_is_barrier(op->u->sub)) mbarrier_late(op);
+    if (op->u->op == OP_ATOM_SHARED) late_atomic(op);
     memop_next(op);
     return true;
 }

@@ -108,6 +108,7 @@ _MEMORY: dict[str, Value] = {
     "smem_rule": (9, "HOPPER"),
     "smem_atomic_passes": (1, "HOPPER"),
     "smem_cas_passes": (2, "HOPPER"),
+    "smem_cast_late": (24, "H200; DER"),  # shared_sums.csv
     "smem_banks": (32, "HOPPER"),
     "smem_bank_bytes": (4, "HOPPER"),
     "smem_clk_per_way": (1, "HOPPER"),

@@ -42,6 +42,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "word_late": (0, "NA"),
     "smem_atomic_passes": (2, "EST"),  # to read and to write
     "smem_cas_passes": (2, "EST"),
+    "smem_cast_late": (0, "NA"),
     "drain_shared": (1, "NA"),
     "drain_global": (1, "NA"),
     "drain_data": (0, "NA"),
