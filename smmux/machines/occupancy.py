@@ -181,6 +181,8 @@ def driver_carveout(program: Program, gpu: gpus.Gpu, block: int | Sequence[int])
         return gpu
     found = [_carved(gpu, size) for size, _ in gpu.carveouts]
     most = resident_blocks(program.nregs, program, found[-1], block)
+    if not most:
+        return found[-1]  # which says in the refusal what there is
     return next(other for other in found if resident_blocks(program.nregs, program, other, block) == most)
 
 

@@ -20,7 +20,7 @@ from smmux.compiler.sass.cubin import Cubin, KernelImage, Variable
 from smmux.compiler.sass.lowering.kernel import Lowered, lower_kernel
 from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS, constants_offset
 from smmux.compiler.sass.mangled_names import plain_name
-from smmux.errors import LaunchError
+from smmux.errors import CompileError, LaunchError
 from smmux.gpus import Gpu
 from smmux.language.placement import extent, place
 from smmux.machines.occupancy import occupancy
@@ -29,11 +29,13 @@ from smmux.results.result import Result
 from smmux.running.arguments import Arguments, as_bytes
 from smmux.running.compiled_values import POINTER_BYTES, arrays_of, parameter_bytes, table_of, tables_of
 from smmux.running.constant_banks import (
+    SHARED_RESERVED,
     Sizes,
     constant_segment,
     module_memory,
     points_to_parameters,
     synchronises_grid,
+    uses_reserved,
     variable_offset,
 )
 from smmux.running.launch import run
@@ -43,8 +45,6 @@ __all__ = ["program_of", "simulate"]
 
 PREDICATES = 16
 SHARED_ALIGNMENT = 16
-SHARED_RESERVED = 1024
-"""Bytes that the compiler reserves for the driver in front of what a kernel declares, if it has shared memory."""
 BARRIERS = {14, 15}
 """Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
@@ -128,6 +128,14 @@ def program_of(
     memory = memory or _Memory()
     fixed = -(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     held = 0 if _multiplexes(lowered.linked.instructions) else dynamic_shared
+    reserved = min(fixed, SHARED_RESERVED) if cubin.arch >= 90 else 0  # in front, if the kernel has shared memory
+    if not reserved and uses_reserved(cubin, lowered.linked.instructions):
+        if held != dynamic_shared:
+            raise CompileError(
+                f"{name!r} multiplexes, and has tiles of several warps: not simulated for sm_{cubin.arch}"
+            )
+        held = -(-held // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        fixed, reserved = fixed + SHARED_RESERVED, SHARED_RESERVED
     return Program(
         name=name,
         filename=_own_file(lowered.linked.instructions),
@@ -137,8 +145,8 @@ def program_of(
         npreds=PREDICATES,
         uniform_regs=lowered.layout.uniforms,
         shared_bytes=fixed + held,
-        dynamic_bytes=dynamic_shared - held,
-        reserved_bytes=min(fixed, SHARED_RESERVED),
+        dynamic_bytes=max(dynamic_shared - held, 0),
+        reserved_bytes=reserved,
         local_bytes=_stack_bytes(image, lowered.linked.instructions, stack),
         const=bytes(lowered.constant_bytes),
         pack=partial(_pack, cubin, image, lowered, dynamic_shared, machine, memory),
@@ -250,7 +258,8 @@ def _pack(
         buffers.append((own[-1][GAP:], heap, own[-1].nbytes - GAP, True))
     memory.buffers[:] = buffers
     room = heap, HEAP_OF_SM if heap else 0
-    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy)
+    shared = program.shared_bytes + program.dynamic_bytes
+    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy, shared)
     constants = own[0][constants_offset(cubin) :].tobytes()
     const = constant_segment(cubin, image.name, lowered, parameters, constants, sizes)
     return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const, tuple(placed))

@@ -18,7 +18,16 @@ from smmux.compiler.sass.lowering.kernel import HEAP_BYTES, Lowered
 from smmux.compiler.sass.lowering.link import constants_offset
 from smmux.errors import LaunchError, did_you_mean
 
-__all__ = ["Sizes", "constant_segment", "module_memory", "points_to_parameters", "synchronises_grid", "variable_offset"]
+__all__ = [
+    "SHARED_RESERVED",
+    "Sizes",
+    "constant_segment",
+    "module_memory",
+    "points_to_parameters",
+    "synchronises_grid",
+    "uses_reserved",
+    "variable_offset",
+]
 
 SHARED_WINDOW, LOCAL_WINDOW, STACK, DYNAMIC_SHARED = 0x18, 0x20, 0x28, 0x2C
 """Bytes of constant bank 0: generic addresses of shared memory (up to sm_89) and of local memory, top of the stack,
@@ -27,8 +36,18 @@ CONSTANT_WINDOW = (0x50, 0xD0)
 """Generic address of the constants, up to sm_89 and from sm_90 on."""
 PARAMETER_WINDOW = (0x40, 0x198)
 """Generic address of bank 0 up to sm_89, of the parameters from sm_90 on: `__grid_constant__` ones have pointers."""
-SM_COUNT, CLUSTER, CLUSTERS = 0x10C, 0x144, 0x15C
-"""SMs of the machine; from sm_90 on the sizes of a cluster, here of one block, and the number of clusters along x."""
+SM_COUNT = 0x10C
+"""SMs of the machine."""
+ASKED_CLUSTER, CLUSTERS, CLUSTER_BLOCKS = 0x140, 0x15C, 0x188
+"""From sm_90 on: whether the kernel asks for clusters, the sizes of one, here of a block, one by each of them as a
+float, the grid in clusters, and the blocks of one (read on an H200, as are the bytes of shared memory below)."""
+SHARED_RESERVED, SHARED_USED = 1024, 288
+"""Bytes of shared memory that a driver reserves of each block from sm_80 on, and those in use there, by tiles of several
+warps. They lie in front of the kernel's own from sm_90 on, and behind them before."""
+RESERVED_SIZE, RESERVED_END, RESERVED_FIRST = 0x114, (0x120, 0x68), (0x124, 0x6C)
+"""What they are; where those in use end, and where they begin, before sm_90 and from there on."""
+SHARED_WHOLE = 0x13C
+"""From sm_90 on: all bytes of shared memory of a block."""
 GRID_WORKSPACE = (0x8C, 0x44)
 """Address of what the barrier of a whole grid counts in, up to sm_89 and from sm_90 on: two environment registers, the
 high word first."""
@@ -39,7 +58,8 @@ WHOLE = (2, 4)
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """What bank 0 says of a launch. heap: where the first SM's part of the heap lies, and the bytes of each. workspace:
-    the address of the grid's barrier, or 0. parameters: that of a copy of the parameters in device memory, or 0."""
+    the address of the grid's barrier, or 0. parameters: that of a copy of the parameters in device memory, or 0.
+    shared: bytes of a block, with those that are reserved, if there are any."""
 
     grid: Dim3
     block: Dim3
@@ -49,6 +69,7 @@ class Sizes:
     heap: tuple[int, int]
     workspace: int = 0
     parameters: int = 0
+    shared: int = 0
 
 
 def constant_segment(
@@ -62,9 +83,17 @@ def constant_segment(
     shared, local = (_core.SASS_FIELDS[key] << 32 for key in ("SHARED_HIGH", "LOCAL_HIGH"))
     struct.pack_into("<QQII", whole, SHARED_WINDOW, shared, local, sizes.stack, sizes.dynamic_shared)
     struct.pack_into("<I", whole, SM_COUNT, sizes.sms)
-    if cubin.arch >= 90:
-        struct.pack_into("<3I", whole, CLUSTER, 1, 1, 1)
-        struct.pack_into("<I", whole, CLUSTERS, sizes.grid[0])
+    newer = cubin.arch >= 90
+    if newer:
+        struct.pack_into("<4I3f", whole, ASKED_CLUSTER, image.cluster is not None, 1, 1, 1, 1.0, 1.0, 1.0)
+        struct.pack_into("<3I", whole, CLUSTERS, *sizes.grid)
+        struct.pack_into("<I", whole, CLUSTER_BLOCKS, 1)
+        struct.pack_into("<I", whole, SHARED_WHOLE, max(sizes.shared, SHARED_RESERVED))
+    if cubin.arch >= 80:
+        first = 0 if newer else max(sizes.shared - SHARED_RESERVED, 0)
+        struct.pack_into("<I", whole, RESERVED_SIZE, SHARED_RESERVED)
+        struct.pack_into("<I", whole, RESERVED_END[newer], first + SHARED_USED)
+        struct.pack_into("<I", whole, RESERVED_FIRST[newer], first)
     if sizes.workspace:
         high, low = divmod(sizes.workspace, 1 << 32)
         struct.pack_into("<II", whole, GRID_WORKSPACE[cubin.arch >= 90], high, low)
@@ -91,6 +120,19 @@ def synchronises_grid(cubin: Cubin, instructions: Sequence[Instruction]) -> bool
 def points_to_parameters(cubin: Cubin, instructions: Sequence[Instruction]) -> bool:
     """Whether code has pointers to the parameters, which lie in memory for these."""
     return _reads(instructions, PARAMETER_WINDOW[cubin.arch >= 90])
+
+
+def uses_reserved(cubin: Cubin, instructions: Sequence[Instruction]) -> bool:
+    """Whether code asks where the shared memory lies that the driver reserves, or may do so: -G puts the places of bank
+    0 into registers."""
+    newer = cubin.arch >= 90
+    places = (RESERVED_END[newer], RESERVED_FIRST[newer], *(() if newer else (RESERVED_SIZE,)))
+    anywhere = any(
+        operand.kind == "const" and operand.bank == 0 and operand.register is not None and operand.offset == 0
+        for instruction in instructions
+        for operand in instruction.operands
+    )
+    return cubin.arch >= 80 and (anywhere or any(_reads(instructions, place) for place in places))
 
 
 def _reads(instructions: Sequence[Instruction], offset: int) -> bool:

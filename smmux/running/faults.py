@@ -62,6 +62,8 @@ def of_run(
         error.array, error.element, error.address = place[0].name, _in_place(*place), place[1]
     elif isinstance(error, OutOfBoundsError) and error.address is not None:
         error.array, error.element = _in_block(program, error)
+        if program.instructions and error.message.startswith("local") and error.address < 0:
+            error.message += f" (the stack of {program.local_bytes} bytes is full; `stack=` gives a thread more)"
     return error
 
 

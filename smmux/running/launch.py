@@ -192,6 +192,8 @@ def _too_much_shared(program: Program, gpu: Gpu, needed: int, reserved: int) -> 
     arrays = sorted(program.shared_arrays, key=lambda array: -array.nbytes)
     parts = [f"{array.name!r} {array.nbytes}" for array in arrays[:4]]
     parts += [f"{len(arrays) - 4} more arrays"] * (len(arrays) > 4)
+    own = program.shared_bytes + program.dynamic_bytes - program.reserved_bytes
+    parts += [f"static and dynamic arrays {own}"] * (not arrays)
     parts += [f"parameters and built-ins {reserved}"] * (reserved > 0)
     error = LaunchError(
         f"a block needs {needed} bytes of shared memory ({', '.join(parts)}), {gpu.name} has {gpu.smem_bytes}"

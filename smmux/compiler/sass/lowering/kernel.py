@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.compiler.instruction import RZ, Instruction
-from smmux.compiler.program import INSN, UNIFORM
+from smmux.compiler.program import INSN, MAX_INSNS, UNIFORM
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.lowering.atomics import ATOMICS, lower_atomic
 from smmux.compiler.sass.lowering.barriers import BARRIERS, lower_barrier
@@ -50,6 +50,8 @@ def lower_kernel(cubin: Cubin, name: str) -> Lowered:
     image = cubin.kernels[name]
     linked = link(cubin, name)
     instructions = linked.instructions
+    if len(instructions) > MAX_INSNS:
+        raise CompileError(f"kernel {name!r} has {len(instructions)} instructions, {MAX_INSNS} is the most")
     layout, size = _layout(cubin, image, instructions)
     rows = Rows(layout)
     refused: dict[str, tuple[Instruction, str]] = {}

@@ -88,7 +88,8 @@ def _reached(cubin: Cubin, name: str, owners: Mapping[str, tuple[str, int]]) -> 
     """The sections of code that a kernel reaches, itself first; all whose address is in a variable count."""
     wanted: dict[str, list[str]] = {}
     for r in cubin.relocations:
-        if r.space == "text" and r.symbol in owners and r.section in ("text", "globals"):
+        own = r.kernel in ("", name) or r.section == "text"
+        if r.space == "text" and r.symbol in owners and own:
             wanted.setdefault(r.kernel if r.section == "text" else name, []).append(owners[r.symbol][0])
     names = [name]
     for part in names:
