@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/lines.h"
+#include "kernel/program.h"
 
 static struct cache_shape shape_of(const struct config *cfg) {
     struct cache_shape shape = config_shape(cfg, SHAPE_l2);
@@ -24,6 +25,7 @@ enum error l2_init(struct l2 *l, const struct config *cfg, uint8_t *place) {
         .writebacks = cfg->l2_writebacks,
         .buffers = cfg->l2_writebacks,
         .merge_limit = cfg->l2_merge,
+        .posts = cfg->l2_atom_posted,
         .fetch_shift = bits_lowest(cfg->l2_fetch),
     };
     const struct cache_shape shape = shape_of(cfg);
@@ -216,11 +218,13 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
     const uint32_t number = ask(l, at->line, at->index, at->want, work);
     if (number == MISS_NONE) return L2_BLOCKED;
     struct miss *m = &l->misses.miss[number];
-    miss_wait(m, waiters_of(pool), node);
+    const bool atomic = pool[node].kind == ACCESS_ATOM;
+    const bool posted = atomic && l->posts && pool[node].access->dst[0] == OPERAND_NONE;
+    if (!posted) miss_wait(m, waiters_of(pool), node);
     if (work->fetch.bytes) l->stats.misses++;
     else l->stats.merges++;
-    if (pool[node].kind == ACCESS_ATOM) l->cache.lines[m->index].dirty |= (uint8_t)at->want;
-    return L2_MISS;
+    if (atomic) l->cache.lines[m->index].dirty |= (uint8_t)at->want;
+    return posted ? L2_HIT : L2_MISS;
 }
 
 /* Are all sectors valid that a load or an atomic needs? */

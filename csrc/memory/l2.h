@@ -32,6 +32,7 @@ struct l2 {
     uint32_t writebacks;  /* write-back buffers free */
     uint32_t buffers;     /* all of them */
     uint32_t merge_limit, fetch_shift;
+    bool posts;      /* l2_atom_posted */
     uint32_t *words; /* of each line: those written since it came; NULL unless l2_words */
     struct l2_stats stats;
 };

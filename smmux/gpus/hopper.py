@@ -231,9 +231,10 @@ _MEMORY: dict[str, Value] = {
     "l2_mshrs": (512, "EST"),
     "l2_merge": (512, "EST"),
     "l2_writebacks": (512, "EST"),
+    "l2_atom_posted": (1, "H200; DER"),  # short_launches.csv: reductions of a block cost it 250 clk, DRAM some 700
     "l2_words": (1, "HOPPER"),  # fft_counters.csv: its stores write sectors in four parts, and DRAM is not read
     "l2_clean_pages": (0, "MODEL"),  # a window that is this long finds the rows
-    "dram_latency": (150, "HOPPER; DER"),  # 686 clk for a miss, of which half cross the chip
+    "dram_latency": (121, "HOPPER; DER"),  # 686 clk for a miss, of which half cross the chip, and 34 are refresh
     "dram_return": (44, "HOPPER; DER"),
     # Two channels of a stack, of two pseudo channels each, as one of 64 bytes in two clocks, 3,352 GB/s in all. Pseudo
     # channels are groups, which move 64 bytes in eight clocks.
@@ -319,7 +320,7 @@ H200: dict[str, Value] = {
     **dict.fromkeys(memory.SUMS, (0, "NA")),
     "side_mask": (0x000A_B000, "H200"),
     "l2_bytes": (61_603_840, "H200; DER"),  # 94 slices of 640 kB, as the H100 has 80
-    "dram_latency": (132, "H200; DER"),  # 658 clk for a miss
+    "dram_latency": (103, "H200; DER"),  # 658 clk for a miss, of which 34 are refresh
     "dram_khz": (3_201_000, "H200"),
     "t_rcd": (62, "HBM3; DER"),
     "t_rp": (52, "HBM3; DER"),

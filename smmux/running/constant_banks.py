@@ -42,8 +42,8 @@ ASKED_CLUSTER, CLUSTERS, CLUSTER_BLOCKS = 0x140, 0x15C, 0x188
 """From sm_90 on: whether the kernel asks for clusters, the sizes of one, here of a block, one by each of them as a
 float, the grid in clusters, and the blocks of one (read on an H200, as are the bytes of shared memory below)."""
 SHARED_RESERVED, SHARED_USED = 1024, 288
-"""Bytes of shared memory that a driver reserves of each block from sm_80 on, and those in use there, by tiles of several
-warps. They lie in front of the kernel's own from sm_90 on, and behind them before."""
+"""Bytes of shared memory that a driver reserves of each block from sm_80 on, and those in use there, by tiles of
+several warps. They lie in front of the kernel's own from sm_90 on, and behind them before."""
 RESERVED_SIZE, RESERVED_END, RESERVED_FIRST = 0x114, (0x120, 0x68), (0x124, 0x6C)
 """What they are; where those in use end, and where they begin, before sm_90 and from there on."""
 SHARED_WHOLE = 0x13C
