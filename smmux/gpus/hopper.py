@@ -114,7 +114,7 @@ _MEMORY: dict[str, Value] = {
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (2, "H200; DER"),  # constant_lanes.csv: 2.2 of 16 warps
     "const_late_per_way": (11, "H200"),
-    "const_late_per_line": (62, "H200; DER"),  # divergent_constants.csv
+    "const_late_per_line": (62, "H200; DER"),  # scattered_constants.csv
     "const_line_clk": (16, "H200; DER"),  # where all SMs ask; one alone gets two
     "match_late": (11, "HOPPER"),  # counted_chains.csv: 369 clk for 32 values, 28 for one
     "match_late_wide": (13, "H200"),
@@ -263,8 +263,8 @@ _MEMORY: dict[str, Value] = {
     "t_rtp": (15, "HBM3; DER"),
     "t_rtpl": (0, "MODEL"),
     "dram_refresh_single": (1, "H200"),  # refresh.csv, refreshed_lines.npz
-    "t_refi": (5_141, "H200; DER"),  # 1.963 us
-    "t_rfc": (681, "H200; DER"),  # 260 ns
+    "t_refi": (5_141, "H200; EST"),  # 1.963 us, as an H200: no H100 was there to ask
+    "t_rfc": (681, "H200; EST"),  # 260 ns
 }
 
 _LATENCY: dict[str, Value] = {

@@ -68,9 +68,9 @@ def test_atomics_of_a_slice_take_its_unit_in_turn() -> None:
     each = gpu.atom_unit / 100 * gpu.shader_khz / gpu.icnt_khz
 
     def hundred(addresses: list[int], lanes: int) -> float:
-        """Clocks of a hundred more, of a thousand more."""
+        """Clocks of a hundred more, of a thousand, once the slices have had all lines from DRAM for a while."""
         of = [
-            packets((addresses * n)[:n], kind=ATOMIC, lanes=lanes, sm=np.arange(n) % gpu.sm_count) for n in (3000, 4000)
+            packets((addresses * n)[:n], kind=ATOMIC, lanes=lanes, sm=np.arange(n) % gpu.sm_count) for n in (7000, 8000)
         ]
         return (Memory(gpu).replay(of[1]).cycles - Memory(gpu).replay(of[0]).cycles) / 10
 

@@ -66,6 +66,19 @@ extern "C" __global__ void sums(unsigned *out, int lanes, int what) {
     }
 }
 
+// Rounds of a store, or of nothing, and a fence.
+extern "C" __global__ void fence_rounds(unsigned *out, int *data, int rounds, int stores) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    __syncthreads();
+    unsigned begin = clock();
+    for (int r = 0; r < rounds; r++) {
+        if (stores) ((volatile int *)data)[i] = r;
+        __threadfence();
+    }
+    unsigned end = clock();
+    if (threadIdx.x % 32 == 0) out[i / 32] = end - begin;
+}
+
 extern "C" __global__ void naps(unsigned *out, unsigned nanoseconds, int rounds) {
     out += threadIdx.x / 32 * rounds;
     for (int i = 0; i < rounds; i++) {

@@ -20,6 +20,26 @@ extern "C" __global__ void operands(unsigned *out, const __grid_constant__ Words
     if (x == 0.5f) out[0] = 0; // never
 }
 
+// Clocks of loads of constants whose lanes go to words at random, of `span`.
+struct Words8 {
+    float word[2000];
+};
+
+extern "C" __global__ void scattered(unsigned *out, const __grid_constant__ Words8 zeros, const int *start, int span, int rounds) {
+    unsigned at = start[(threadIdx.x + blockIdx.x * 37) & 1023] % span;
+    float sum = 0;
+    __syncthreads();
+    for (int k = 0; k < rounds; k++) {
+        unsigned begin = clock();
+        float value = zeros.word[at];
+        sum += value;
+        at = (at * 1664525u + 1013904223u + (unsigned)value) % span;
+        unsigned end = clock() + (value == 5.5f);
+        if (threadIdx.x % 32 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 32 * rounds + k] = end - begin;
+    }
+    if (sum == 77.f) out[0] = 1; // never
+}
+
 // Clocks of warps whose lanes load constants at `distinct` places, `apart` words from each other, one after the other.
 
 struct Table {

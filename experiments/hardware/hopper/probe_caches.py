@@ -202,6 +202,29 @@ def constant_lanes(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
+def scattered_constants(bench: Bench) -> Iterator[Row]:
+    """Clocks of loads of constants whose lanes go to words at random: medians of all warps, of six loads in turn."""
+    rounds, zeros = 6, np.zeros(1, np.dtype([("word", np.float32, 2000)]))[0]
+    start = bench.card.alloc(4096)
+    bench.card.put(start, np.random.default_rng(5).integers(0, 1 << 20, 1024).astype(np.int32))
+    for blocks, threads in ((1, 32), (1, 128), (1, 1024), (132, 128), (1056, 128)):
+        out = bench.card.alloc(4 * rounds * blocks * threads // 32)
+        for span in (1, 64, 256, 512, 1024, 2000):
+            for _ in range(2):
+                numbers = np.int32(span), np.int32(rounds)
+                bench.module("operands")["scattered"](blocks, threads, out, zeros, start, *numbers)
+                clocks = bench.card.get(out, rounds * blocks * threads // 32, np.uint32).reshape(-1, rounds)
+            medians = np.median(clocks, 0).astype(int).tolist()
+            yield {
+                "blocks": blocks,
+                "threads": threads,
+                "words": span,
+                **{f"load_{i}": v for i, v in enumerate(medians)},
+            }
+        bench.card.free(out)
+    bench.card.free(start)
+
+
 def constants(bench: Bench) -> Iterator[Row]:
     """Clocks per LDC of a chain through constant memory, by footprint and stride; the first round, and later ones."""
     for stride in (4, 16, 32, 64, 128, 256):
@@ -350,5 +373,6 @@ def line_map(
 
 PROBES = {
     "l1_size": l1_size, "l1_ways": l1_ways, "access_scripts": scripts, "constants": constants,
-    "operand_lines": operand_lines, "constant_lanes": constant_lanes, "l2_chase": l2_chase,
+    "operand_lines": operand_lines, "constant_lanes": constant_lanes,
+    "scattered_constants": scattered_constants, "l2_chase": l2_chase,
 }  # fmt: skip

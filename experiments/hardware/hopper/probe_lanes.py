@@ -51,6 +51,29 @@ def shared_sums(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
+def fence_rounds(bench: Bench) -> Iterator[Row]:
+    """Clocks of a round of a store and a fence of gpu scope, or of the fence alone, of all warps."""
+    data, rounds = bench.card.alloc(4 * 132 * 1024), 16
+    for stores in (0, 1):
+        for blocks, threads in ((1, 32), (1, 128), (1, 1024), (132, 32), (132, 256), (132, 1024)):
+            warps = blocks * threads // 32
+            out = bench.card.alloc(4 * warps)
+            for _ in range(2):
+                bench.module("lanes")["fence_rounds"](blocks, threads, out, data, np.int32(rounds), np.int32(stores))
+                clocks = bench.card.get(out, warps, np.uint32) / rounds
+            bench.card.free(out)
+            least, median, most = (float(of(clocks)) for of in (np.min, np.median, np.max))
+            yield {
+                "stores": stores,
+                "blocks": blocks,
+                "threads": threads,
+                "least": least,
+                "median": median,
+                "most": most,
+            }
+    bench.card.free(data)
+
+
 def naps(bench: Bench) -> Iterator[Row]:
     """Clocks from before a NANOSLEEP to behind it, in a loop of nothing else."""
     rounds, out = 64, bench.card.alloc(4 * 64 * 32)
@@ -63,4 +86,4 @@ def naps(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
-PROBES = {"matches": matches, "yields": yields, "shared_sums": shared_sums, "naps": naps}
+PROBES = {"matches": matches, "yields": yields, "shared_sums": shared_sums, "fence_rounds": fence_rounds, "naps": naps}
