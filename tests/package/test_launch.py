@@ -102,7 +102,11 @@ def test_sizes_beyond_the_machine_are_refused(gpu, grid, block, message):
 @pytest.mark.parametrize(
     ("facts", "block", "message"),
     [
-        ({"shared_bytes": 16384}, 32, "needs 16400 bytes of shared memory (parameters and built-ins 16)"),
+        (
+            {"shared_bytes": 16384},
+            32,
+            "needs 16400 bytes of shared memory (static and dynamic arrays 16384, parameters and built-ins 16)",
+        ),
         ({"shared_bytes": 8192, "dynamic_bytes": 8200}, 32, "needs 16408 bytes of shared memory"),
         ({"nregs": 125}, 32, "uses 125 registers, GTX285 allows 124"),
         ({"nregs": 64}, 512, "512 threads with 64 registers each has no room on an SM of GTX285, which has 16384"),

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.hardware.hopper.bench import Bench, Row
 from experiments.hardware.hopper.findings import rows
-from experiments.hardware.hopper.probe_lanes import matches, naps, shared_sums, yields
+from experiments.hardware.hopper.probe_lanes import fence_rounds, matches, naps, shared_sums, yields
 from experiments.hardware.hopper.simulated import SimulatedBench
 from smmux import gpus
 from tests.sass.conftest import needed
@@ -60,6 +60,14 @@ def test_sums_by_compare_and_swap_let_one_lane_in_at_a_time(folder: Path) -> Non
     assert max(abs(error) for key, error in errors.items() if key[0] != "loop") < 0.3
     assert max(abs(error) for error in errors.values()) < 0.45
     assert np.mean(np.abs(list(errors.values()))) < 0.15
+
+
+def test_fences_take_turns_in_a_multiprocessor(folder: Path) -> None:
+    """Medians of all warps, of which half store to the far half of the L2 where only one or few of each block do."""
+    keys = ("stores", "blocks", "threads")
+    for key, (card, found) in beside(folder, fence_rounds, keys, "median").items():
+        if key != ("1", "132", "32"):
+            assert found == pytest.approx(card, rel=0.35), key
 
 
 def test_a_sleep_ends_when_a_clock_of_its_length_ticks(folder: Path) -> None:

@@ -40,7 +40,7 @@ def yields(bench: Bench) -> Iterator[Row]:
 
 
 def shared_sums(bench: Bench) -> Iterator[Row]:
-    """Clocks of sums on one word of shared memory by the first lanes of each warp, by compare and swap; of the slowest."""
+    """Clocks of sums on one word of shared memory by the first lanes of each warp, by compare and swap."""
     out = bench.card.alloc(128)
     for number, what in enumerate(("float", "double", "loop")):
         for threads in (32, 128, 256, 1024):
