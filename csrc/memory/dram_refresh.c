@@ -72,9 +72,8 @@ void refresh_all(struct dram *d) {
 void refresh_bank(struct dram *d, uint32_t b, uint64_t clock) {
     struct dram_bank *k = &d->bank[b];
     assert(k->refresh_due <= clock);
-    uint64_t at = k->refresh_due;
     if (dram_is_open(d, b)) {
-        k->act_ready = later(k->act_ready, later(at, k->pre_ready) + d->t.rp);
+        k->act_ready = later(k->act_ready, later(k->refresh_due, k->pre_ready) + d->t.rp);
         d->closed |= 1ull << b;
         d->stats.precharges++;
     }
@@ -82,7 +81,7 @@ void refresh_bank(struct dram *d, uint32_t b, uint64_t clock) {
     do {
         const uint64_t count =
             k->act_ready <= k->refresh_due ? (clock - k->refresh_due) / d->t.refi : 0;
-        at = later(k->refresh_due + count * d->t.refi, k->act_ready);
+        const uint64_t at = later(k->refresh_due + count * d->t.refi, k->act_ready);
         record(d, at, DRAM_REFRESH_BANK, b, 0);
         d->stats.refreshes += count + 1;
         k->act_ready = at + d->t.rfc;

@@ -35,8 +35,7 @@ void operands_answer(struct sm *sm, uint64_t at) {
     o->at[first.subcore][first.line] = at;
     if (at < sm->next) sm->next = at;
     for (uint32_t w = 0; w < sm->warp_limit; w++)
-        if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&
-            sm->subcore_of[w] == first.subcore && sm->warps[w].state == WARP_RUNNING)
+        if (warp_is_fetching(sm, w) && sm->subcore_of[w] == first.subcore)
             warp_refresh_special(sm, w, sm->floor[w], WAIT_FETCH);
 }
 

@@ -23,6 +23,12 @@ static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
     sm->wait[warp] = (uint8_t)kind;
 }
 
+/* Does it sleep for an instruction, or for a constant that one names? */
+static inline bool warp_is_fetching(const struct sm *sm, uint32_t warp) {
+    return sm->wait[warp] == WAIT_FETCH && sm->ready_at[warp] == NEVER &&
+           sm->warps[warp].state == WARP_RUNNING;
+}
+
 /* Let a warp wait until that cycle, at which it can issue, for the reason given. */
 static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wait kind) {
     assert(at != NEVER && sm->warps[warp].state == WARP_RUNNING);

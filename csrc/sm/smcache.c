@@ -406,8 +406,7 @@ static uint32_t reversed(struct sm *sm, uint32_t list) {
 static void wake_fetchers(struct sm *sm, uint32_t line, uint64_t t) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
     for (uint32_t w = 0; w < sm->warp_limit; w++)
-        if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&
-            sm->warps[w].state == WARP_RUNNING &&
+        if (warp_is_fetching(sm, w) &&
             (sm->awaited[w] == line || misses_find(&c->misses, sm->awaited[w]) == MISS_NONE))
             warp_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
 }

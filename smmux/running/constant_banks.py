@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.base.dimensions import Dim3
-from smmux.compiler.instruction import Instruction
+from smmux.compiler.instruction import Instruction, Operand
 from smmux.compiler.sass.cubin import Cubin, Relocation, Variable
 from smmux.compiler.sass.lowering.kernel import HEAP_BYTES, Lowered
 from smmux.compiler.sass.lowering.link import constants_offset
@@ -126,22 +126,22 @@ def uses_reserved(cubin: Cubin, instructions: Sequence[Instruction]) -> bool:
     """Whether code asks where the shared memory lies that the driver reserves, or may do so: -G puts the places of bank
     0 into registers."""
     newer = cubin.arch >= 90
-    places = (RESERVED_END[newer], RESERVED_FIRST[newer], *(() if newer else (RESERVED_SIZE,)))
-    anywhere = any(
-        operand.kind == "const" and operand.bank == 0 and operand.register is not None and operand.offset == 0
-        for instruction in instructions
-        for operand in instruction.operands
+    places = {RESERVED_END[newer], RESERVED_FIRST[newer], *(() if newer else (RESERVED_SIZE,))}
+    return cubin.arch >= 80 and any(
+        operand.offset in places or (operand.register is not None and not operand.offset)
+        for operand in _of_bank(instructions)
     )
-    return cubin.arch >= 80 and (anywhere or any(_reads(instructions, place) for place in places))
 
 
 def _reads(instructions: Sequence[Instruction], offset: int) -> bool:
     """Whether code reads that place of constant bank 0."""
-    return any(
-        operand.kind == "const" and operand.bank == 0 and operand.offset == offset
-        for instruction in instructions
-        for operand in instruction.operands
-    )
+    return any(operand.offset == offset for operand in _of_bank(instructions))
+
+
+def _of_bank(instructions: Sequence[Instruction]) -> Iterator[Operand]:
+    """The operands of code that lie in constant bank 0."""
+    for instruction in instructions:
+        yield from (operand for operand in instruction.operands if operand.kind == "const" and operand.bank == 0)
 
 
 def module_memory(cubin: Cubin, lowered: Lowered, given: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:

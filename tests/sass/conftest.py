@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from smmux import gpus
 from smmux.compiler.sass import tools
 from smmux.errors import ConfigError
 from smmux.modules.module import Module, load
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS, SOURCES = Path(__file__).parent / "kernels", Path(__file__).parent / "sources"
 OLDER = ("sm_75", "sm_80", "sm_86", "sm_89")
+OPTIONS = [("-O3",), pytest.param(("-G", "-O0"), marks=pytest.mark.long)]
 ARCHITECTURES = [*(pytest.param(arch, marks=pytest.mark.long) for arch in OLDER), "sm_90"]
 
 
@@ -46,6 +49,27 @@ def extra_installed() -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def arch(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
+def module(request: pytest.FixtureRequest, arch: str) -> Module:
+    """The file that the test's own file names as SOURCE."""
+    needed("nvcc", "nvdisasm")
+    return load(SOURCES / request.module.SOURCE, arch, request.param)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An H200, simulated, for the probes that ran on one: a SimulatedBench, which only a checkout has."""
+    from experiments.hardware.hopper.simulated import SimulatedBench
+
+    needed("nvcc", "nvdisasm")
+    return SimulatedBench(tmp_path_factory.mktemp("cubins"), gpus.get("H200"))
 
 
 @pytest.fixture(scope="session")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from experiments.hardware.hopper.bench import Bench
 from experiments.hardware.hopper.findings import rows
 from experiments.hardware.hopper.probe_caches import constant_lanes, operand_lines
-from experiments.hardware.hopper.simulated import SimulatedBench
 from smmux import gpus
-from tests.sass.conftest import needed
 
 CARD = gpus.get("H200")
 FIRST = (0, 1, 3, 5, 7)
@@ -20,29 +16,18 @@ FIRST = (0, 1, 3, 5, 7)
 WORDS = np.zeros(1, np.dtype([("word", np.float32, 256)]))[0]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cubins")
-
-
-@cache
-def bench(folder: Path) -> SimulatedBench:
-    needed("nvcc", "nvdisasm")
-    return SimulatedBench(folder, CARD)
-
-
-def clocks(folder: Path, threads: int, blocks: int, launch: dict | None = None, **changes: int) -> np.ndarray:
+def clocks(bench: Bench, threads: int, blocks: int, launch: dict | None = None, **changes: int) -> np.ndarray:
     """Of each warp's ten accesses: shape (warps, 10)."""
-    kernel = bench(folder).module("operands").module["operands"]
+    kernel = bench.module("operands").module["operands"]
     out = np.zeros((threads // 32 * blocks, 10), np.uint32)
     kernel.simulate(blocks, threads, [out, WORDS], gpu=CARD.replace(**changes), **(launch or {}))
     return out
 
 
-def test_lines_come_as_they_do_on_the_card(folder: Path) -> None:
+def test_lines_come_as_they_do_on_the_card(bench: Bench) -> None:
     """Within a tenth for a warp alone. Where all of the chip ask at once the card's clocks are spread more widely."""
     found = {(int(r["threads"]), int(r["blocks"]), int(r["access"])): r for r in rows("h200", "operand_lines")}
-    for row in operand_lines(bench(folder)):
+    for row in operand_lines(bench):
         key = row["threads"], row["blocks"], row["access"]
         card = {name: int(found[key][name]) for name in ("least", "median", "most")}
         if key[2] not in FIRST or key[0] == 1024:
@@ -54,33 +39,33 @@ def test_lines_come_as_they_do_on_the_card(folder: Path) -> None:
             assert key[1] > 132 or row["most"] == pytest.approx(card["most"], rel=0.45)
 
 
-def test_lanes_at_several_places_take_as_long_as_on_the_card(folder: Path) -> None:
+def test_lanes_at_several_places_take_as_long_as_on_the_card(bench: Bench) -> None:
     """Of a warp alone, and of four in each sub-core, where the lines of all are there."""
     found = {(r["threads"], r["apart"], r["distinct"]): float(r["clocks"]) for r in rows("h200", "constant_lanes")}
-    for row in constant_lanes(bench(folder)):
+    for row in constant_lanes(bench):
         card = found[str(row["threads"]), str(row["apart"]), str(row["distinct"])]
         if row["apart"] < 31:
             assert row["clocks"] == pytest.approx(card, rel=0.21)
 
 
-def test_a_line_comes_once(folder: Path) -> None:
+def test_a_line_comes_once(bench: Bench) -> None:
     """The first access of each waits for it, others do not; nor do any where lines are there."""
-    near, far, never = (clocks(folder, 32, 1, operand_miss=n)[0] for n in (60, 1060, 0))
+    near, far, never = (clocks(bench, 32, 1, operand_miss=n)[0] for n in (60, 1060, 0))
     apart = np.zeros(10, int)
     apart[list(FIRST)] = 1000
     assert (far.astype(int) - near == apart).all()
     assert (never < 10).all()
 
 
-def test_lines_are_served_one_after_the_other(folder: Path) -> None:
+def test_lines_are_served_one_after_the_other(bench: Bench) -> None:
     """Four warps, each of a sub-core of its own, ask within few clocks: the last one waits for three others."""
-    waits = np.sort(clocks(folder, 128, 1, operand_clk=200)[:, 0].astype(int))
+    waits = np.sort(clocks(bench, 128, 1, operand_clk=200)[:, 0].astype(int))
     assert np.diff(waits) == pytest.approx(200, abs=10)
-    alone = clocks(folder, 32, 132, operand_clk=200, operand_tpcs=1)[:, 0]
+    alone = clocks(bench, 32, 132, operand_clk=200, operand_tpcs=1)[:, 0]
     assert sorted(set(alone // 100)) == [0, 2]  # the other SM of the TPC
 
 
-def test_it_does_not_depend_on_windows_and_threads(folder: Path) -> None:
-    whole = clocks(folder, 128, 528)
+def test_it_does_not_depend_on_windows_and_threads(bench: Bench) -> None:
+    whole = clocks(bench, 128, 528)
     for launch in ({"window": 50}, {"host_threads": 2}, {"window": 100, "host_threads": 3}):
-        assert (clocks(folder, 128, 528, launch) == whole).all()
+        assert (clocks(bench, 128, 528, launch) == whole).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,9 @@ import pytest
 import smmux
 from smmux.errors import LaunchError, OutOfBoundsError
 from smmux.modules.module import Module
-from tests.sass.conftest import ARCHITECTURES, needed
+from tests.sass.conftest import SOURCES, needed
 
-SOURCE = Path(__file__).parent / "sources" / "pointers.cu"
-OPTIONS = [("-O3",), pytest.param(("-G", "-O0"), marks=pytest.mark.long)]
-
-
-@pytest.fixture(scope="module", params=ARCHITECTURES)
-def arch(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module", params=OPTIONS)
-def module(request: pytest.FixtureRequest, arch: str) -> Module:
-    needed("nvcc", "nvdisasm")
-    return smmux.load(SOURCE, arch, request.param)
+SOURCE = "pointers.cu"
 
 
 def test_a_tuple_is_a_structure(module: Module) -> None:
@@ -103,5 +90,5 @@ def test_a_thread_sees_what_it_has_stored() -> None:
     random = np.random.default_rng(2)
     rows, period = random.integers(1, 256, (count, bytes_), np.uint8), random.integers(1, 9, count, np.int32)
     wanted = rows[np.arange(count)[:, None], np.arange(bytes_) % period[:, None]]
-    smmux.load(SOURCE, "sm_90")["repeated"].simulate(132, 256, (rows, period, bytes_))
+    smmux.load(SOURCES / SOURCE, "sm_90")["repeated"].simulate(132, 256, (rows, period, bytes_))
     assert (rows == wanted).all()

@@ -2,64 +2,45 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
-import smmux
 from smmux.modules.module import Module
-from tests.sass.conftest import ARCHITECTURES, needed
+from tests.sass.conftest import ARCHITECTURES
 
-SOURCE = Path(__file__).parent / "sources" / "reserved.cu"
-OPTIONS = [("-O3",), pytest.param(("-G", "-O0"), marks=pytest.mark.long)]
+SOURCE = "reserved.cu"
+RESERVING = ARCHITECTURES[1:]
 USED = 288
 """Bytes that an H200's driver has in use of those that it reserves."""
 
 
-@pytest.fixture(scope="module", params=ARCHITECTURES)
-def arch(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module", params=OPTIONS)
-def module(request: pytest.FixtureRequest, arch: str) -> Module:
-    needed("nvcc", "nvdisasm")
-    return smmux.load(SOURCE, arch, request.param)
-
-
-def kernel(module: Module, name: str) -> Any:
-    if name not in module.kernels:
-        pytest.skip(f"{module.arch} has nothing of the kind")
-    return module[name]
-
-
+@pytest.mark.parametrize("arch", RESERVING, indirect=True)
 @pytest.mark.parametrize("name", ["with_array", "with_dynamic", "without"])
 def test_tiles_of_several_warps_have_memory_of_their_own(module: Module, name: str) -> None:
-    found = kernel(module, name)
     x = np.arange(256, dtype=np.int32) ** 2 % 1009
     sums, kept = np.zeros((2, 256), np.int32)
     arrays = (x, sums) if name == "without" else (x, sums, kept)
-    found.simulate(1, 256, arrays, dynamic_shared=1024 if name == "with_dynamic" else 0)
+    module[name].simulate(1, 256, arrays, dynamic_shared=1024 if name == "with_dynamic" else 0)
     np.testing.assert_array_equal(sums, np.repeat(x.reshape(4, 64).sum(1), 64))
     if len(arrays) == 3:
         np.testing.assert_array_equal(kept, np.arange(256) + {"with_array": 1000, "with_dynamic": 2000}[name])
 
 
+@pytest.mark.parametrize("arch", RESERVING, indirect=True)
 def test_reserved_memory_is_apart_from_the_kernels_own(module: Module) -> None:
     y = np.zeros(4, np.uint32)
-    kernel(module, "reserved").simulate(1, 32, (y,))
+    module["reserved"].simulate(1, 32, (y,))
     begin, end, first, own = y.tolist()
     assert (end - begin, first) == (USED, begin)
     assert (begin, own) == ((0, 1024) if module.arch == "sm_90" else (400, 0))  # own memory is in front before sm_90
 
 
+@pytest.mark.parametrize("arch", ["sm_90"], indirect=True)
 @pytest.mark.parametrize("name", ["alone", "asked"])
 def test_a_block_is_a_cluster_of_its_own(module: Module, name: str) -> None:
     """As an H200 answers, whose constant bank was read for both kernels."""
     y = np.zeros((2, 3, 5, 10), np.uint32)
-    kernel(module, name).simulate((5, 3, 2), 64, (y,))
+    module[name].simulate((5, 3, 2), 64, (y,))
     np.testing.assert_array_equal(y[..., :6], np.broadcast_to([1, 64, 0, 5, 3, 2], (2, 3, 5, 6)))
     np.testing.assert_array_equal(y[..., 6:9], np.moveaxis(np.indices((2, 3, 5))[::-1], 0, -1))
     assert (y[..., 9] == (name == "asked")).all()

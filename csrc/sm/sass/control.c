@@ -87,7 +87,8 @@ static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ta
 /* Sleep until a clock of so many nanoseconds ticks: of the least power of two that is more (h200:
  * naps.csv), a millisecond at most, as PTX has it. The lanes sleep that are not to let others go
  * on, or of whose warp no others can. */
-static void sleep(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+static void sleep_until_tick(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                             uint64_t t) {
     const struct config *cfg = sm->m->cfg;
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
@@ -269,7 +270,7 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         t += w->mask == w->live ? sm->m->cfg->yield_clk : sm->m->cfg->yield_parted;
         converge_yield(w);
         break;
-    case SASS_SLEEP: sleep(sm, warp, u, active, t); return;
+    case SASS_SLEEP: sleep_until_tick(sm, warp, u, active, t); return;
     case SASS_ERRBAR:
         w->pc++;
         go_on_at(sm, warp, t + sm->m->cfg->errbar_clk);

@@ -57,12 +57,8 @@ static void match(const struct uop *u, const struct lanes *w, uint32_t mask, con
                   const uint32_t *high) {
     uint32_t *const d = destination_row(w, u->d), same[32] = {0};
     for (uint32_t left = mask; left;) {
-        const uint32_t first = bits_lowest(left);
-        const uint32_t x = low[first], y = high[first];
-        uint32_t alike[32];
-        EACH_LANE alike[lane] = (low[lane] == x) & (high[lane] == y);
-        const uint32_t equal = sass_lanes(alike) & mask;
-        EACH_LANE same[lane] = alike[lane] ? equal : same[lane];
+        const uint32_t equal = sass_alike(low, high, bits_lowest(left)) & mask;
+        EACH_LANE same[lane] = equal >> lane & 1 ? equal : same[lane];
         left &= ~equal;
     }
     const bool all = sass_mod(u, 9, 1), every = same[bits_lowest(mask)] == mask;

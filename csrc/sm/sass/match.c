@@ -6,20 +6,14 @@
 /* How many different values the lanes have. */
 static uint32_t values_of(const uint32_t *low, const uint32_t *high, uint32_t lanes) {
     uint32_t count = 0;
-    for (; lanes; count++) {
-        const uint32_t first = bits_lowest(lanes);
-        uint32_t alike = 0;
-        for (uint32_t i = 0; i < 32; i++)
-            alike |= (uint32_t)(low[i] == low[first] && high[i] == high[first]) << i;
-        lanes &= ~alike;
-    }
+    for (; lanes; count++) lanes &= ~sass_alike(low, high, bits_lowest(lanes));
     return count;
 }
 
 uint64_t match_late(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
     const struct config *cfg = sm->m->cfg;
     struct warp *w = &sm->warps[warp];
-    if (!cfg->match_late || sass_mod(u, 9, 1)) return 0; /* all lanes at once: MATCH.ALL */
+    if (sass_mod(u, 9, 1)) return 0; /* all lanes at once: MATCH.ALL */
     const bool wide = u->sub == SASS_MATCH_64;
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     const uint32_t *low = operand_row(&lanes, u->a);

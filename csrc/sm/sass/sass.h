@@ -57,6 +57,14 @@ static inline uint32_t sass_lanes(const uint32_t flag[32]) {
     return bits;
 }
 
+/* The lanes whose value is that of one of them; high: the upper words, or `low` again. */
+static inline uint32_t sass_alike(const uint32_t *low, const uint32_t *high, uint32_t of) {
+    const uint32_t x = low[of], y = high[of];
+    uint32_t alike[32];
+    EACH_LANE alike[lane] = (low[lane] == x) & (high[lane] == y);
+    return sass_lanes(alike);
+}
+
 /* A function of three bits as a sum without carries of products, all of them of ones or zeros: of
  * the bits of i, of which bit 0 is c, 1 is b and 2 is a. */
 struct terms {
