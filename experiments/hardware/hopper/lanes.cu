@@ -11,7 +11,7 @@
         } else {                                                                                                    \
             for (int i = 0; i < rounds; i += 4)                                                                     \
                 for (int k = 0; k < 4; k++) {                                                                       \
-                    type own = value + 64 * (i + k);                                                                      \
+                    type own = value + 64 * (i + k);                                                                \
                     unsigned same;                                                                                  \
                     asm volatile("match.any.sync." bits " %0, %1, 0xffffffff;" : "=r"(same) : constraint(own));     \
                     sum += same;                                                                                    \
