@@ -79,35 +79,49 @@ static bool read_equal(const struct access *a, uint32_t lanes, const uint8_t *fr
     return count;
 }
 
-NOINLINE static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *from,
-                                uint32_t base) {
+/* How many lanes are too few to be looked at all at once. */
+#define FEW_LANES 8u
+
+static ALWAYS_INLINE void read_lane(const struct access *a, uint32_t lane, const uint8_t *from,
+                                    uint32_t base) {
+    const uint8_t *at = from + (a->addr[lane] - base);
     const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
-    if (read_equal(a, lanes, from, base)) return;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left);
-        const uint8_t *at = from + (a->addr[lane] - base);
-        for (uint32_t i = 0; i < words; i++)
-            access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
-    }
+    for (uint32_t i = 0; i < words; i++)
+        access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
 }
 
-CLONES static void gather(uint32_t *row, const uint8_t *from, uint32_t base,
-                          const uint32_t addr[32], uint32_t lanes) {
-    const uint32_t first = addr[bits_lowest(lanes)];
+NOINLINE static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *from,
+                                uint32_t base) {
+    if (bits_count(lanes) > FEW_LANES && read_equal(a, lanes, from, base)) return;
+    for (uint32_t left = lanes; left; left &= left - 1) read_lane(a, bits_lowest(left), from, base);
+}
+
+/* Words of lanes that nobody else reads for. */
+CLONES static void gather(const struct access *a, uint32_t lanes, const uint8_t *from,
+                          uint32_t base) {
+    const uint32_t words = a->width / 4, first = a->addr[bits_lowest(lanes)];
     uint32_t apart = 0;
     for (uint32_t lane = 0; lane < 32; lane++)
-        apart |= (addr[lane] ^ first) & (0u - (lanes >> lane & 1));
-    if (!apart) { /* one word for all, as often */
-        const uint32_t word = *(const loose_word *)(from + (first - base));
-        for (uint32_t lane = 0; lane < 32; lane++) row[lane] = lanes >> lane & 1 ? word : row[lane];
-        return;
+        apart |= (a->addr[lane] ^ first) & (0u - (lanes >> lane & 1));
+    for (uint32_t i = 0; i < words; i++) {
+        uint32_t *row = access_row(a, i);
+        if (apart) {
+            gather_words(row, from + 4 * i, base, a->addr, lanes);
+        } else { /* one word for all, as often */
+            const uint32_t word = *(const loose_word *)(from + (first - base) + 4 * i);
+            for (uint32_t lane = 0; lane < 32; lane++)
+                row[lane] = lanes >> lane & 1 ? word : row[lane];
+        }
     }
-    gather_words(row, from, base, addr, lanes);
 }
 
 void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    if (!(lanes & (lanes - 1))) {
+        read_lane(a, bits_lowest(lanes), from, base);
+        return;
+    }
     if (read_run(a, lanes, from, base)) return;
-    if (a->width == 4) gather(access_row(a, 0), from, base, a->addr, lanes);
+    if (a->width >= 4 && bits_count(lanes) > FEW_LANES) gather(a, lanes, from, base);
     else read_lanes(a, lanes, from, base);
 }
 

@@ -9,6 +9,7 @@
 #include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/obey.h"
+#include "sm/patterns.h"
 #include "sm/pipe.h"
 #include "sm/places.h"
 #include "sm/preload.h"
@@ -166,9 +167,14 @@ static ALWAYS_INLINE uint32_t segments_of(struct memop *op, enum sm_cache_id cac
     const struct config *cfg = sm->m->cfg;
     const uint32_t line = cache ? 1u << sm->caches[cache].cache.line_shift : 0;
     const bool store = !places_load(op->u->op);
-    op->whole = op->u->width == 4 && lanes == 0xffffffffu && coalesce_is_line(op->addr);
+    op->whole = op->u->width == 4 && lanes == 0xffffffffu &&
+                (!op->spanned || op->highest - op->lowest == 124) && coalesce_is_line(op->addr);
     if (op->whole && line == 128) {
         *seg = (struct segment){op->addr[0], 128, lanes};
+        return 1;
+    }
+    if (cache && op->spanned && (op->lowest ^ op->highest) < line && lanes) {
+        *seg = (struct segment){op->lowest & ~(line - 1), line, lanes};
         return 1;
     }
     if (cache) return coalesce_lines(op->addr, lanes, line, seg);
@@ -247,7 +253,8 @@ NOINLINE static struct charge l1_charge(const struct memop *op, uint32_t lanes,
     if (n == 1 && op->u->width <= 4 && cfg->smem_rule == 9 && cfg->smem_banks << 2 >> line_shift)
         return (struct charge){1, 0, 1}; /* a line is no wider than a pass */
     const uint32_t rounds = coalesce_tags(seg, n),
-                   passes = smem_cached(op->sm->m->cfg, op->addr, lanes, op->u->width);
+                   passes = smem_recall_cached(&op->sm->patterns[op->pc % PATTERNS], cfg, op->addr,
+                                               lanes, op->u->width);
     return (struct charge){rounds > passes ? rounds : passes, rounds - 1, passes};
 }
 
@@ -283,10 +290,11 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
     const uint32_t rest = op->active & ~share.lanes;
     uint32_t n = segments_of(op, cache, rest, seg);
-    const uint32_t need = room_need(sm, cache, op->addr, seg, n);
     const uint32_t fresh = is_store(op->u->op) ? send_fresh(sm, seg, n) : 0;
-    if (!room_suffices(sm, need, share.waits) || !send_has_room(sm, fresh)) {
-        if (!op->more) return room_claim(op, cache, seg, n, need, fresh);
+    if (!room_is_plenty(sm, cache, n + share.waits) || !send_has_room(sm, fresh)) {
+        const uint32_t need = room_need(sm, cache, op->addr, seg, n);
+        const bool suffices = room_suffices(sm, need, share.waits) && send_has_room(sm, fresh);
+        if (!suffices && !op->more) return room_claim(op, cache, seg, n, need, fresh);
         if (need == CACHE_NONE) cache = (enum sm_cache_id)0, n = segments_of(op, cache, rest, seg);
     }
     struct access *a = describe(op, buffer);

@@ -417,7 +417,7 @@ CLONES static bool cloned_issue(struct sm *sm, const struct subcore *core, uint3
     op.pc = op.w->pc;
     op.active = active;
     op.t = sm->m->cfg->lsu_queue ? pipe_begin(sm, sm->subcore_of[warp], u, t) : t;
-    op.more = op.follows = false;
+    op.more = op.follows = op.spanned = false;
     op.copy = NULL;
     if (u->flags & INSN_WIDE && active && !sass_is_near(sm, u)) return sass_access(&op);
     return serve(&op, false);

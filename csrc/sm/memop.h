@@ -17,6 +17,9 @@ struct memop {
     bool whole;   /* all lanes ask for words side by side, from a line's first on */
     bool more;    /* a part of an access of which a part is under way already */
     bool follows; /* and a further part follows: until then the warp does not go on */
+    bool spanned; /* no active lane goes below `lowest` or above `highest`, or has a bit in its
+                     address below 16 that `odd` has not */
+    uint32_t lowest, highest, odd;
     const struct copy *copy; /* where an asynchronous copy goes; NULL: it is none */
     uint32_t addr[32];       /* per lane; inactive lanes hold an arbitrary value */
 };

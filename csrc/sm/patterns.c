@@ -3,10 +3,12 @@
 #include "base/bits.h"
 #include "base/clones.h"
 
-/* Bytes by which all addresses may move with nothing changed but rows or, on CC 1.x, which knows
- * words alone, banks. */
+#define CACHED 0x80u /* in the width of a pattern */
+
+/* Bytes by which all addresses may move with nothing changed but rows and banks: where these are
+ * words, two lanes want different words of one bank as long as they lie as far apart. */
 static ALWAYS_INLINE uint32_t row_of(const struct config *cfg) {
-    return cfg->smem_rule == 1 ? 4 : cfg->smem_banks * (cfg->smem_rule == 3 ? 8 : 4);
+    return cfg->smem_rule == 3 ? cfg->smem_banks * 8 : 4;
 }
 
 /* Are the lanes' addresses as far apart as those of the pattern? */
@@ -23,16 +25,18 @@ static ALWAYS_INLINE bool is_alike(const struct smem_pattern *known, const uint3
     return !apart;
 }
 
-CLONES static struct smem_cost cloned_recall(struct smem_pattern *known, const struct config *cfg,
-                                             const uint32_t addr[32], uint32_t mask,
-                                             uint32_t width) {
-    const uint32_t first = addr[bits_lowest(mask)];
+/* cached: of a load from the L1, which is no pattern for others. */
+static ALWAYS_INLINE struct smem_cost recall(struct smem_pattern *known, const struct config *cfg,
+                                             const uint32_t addr[32], uint32_t mask, uint32_t width,
+                                             const bool cached) {
+    const uint32_t first = addr[bits_lowest(mask)], key = width | (cached ? CACHED : 0);
     struct smem_cost cost;
 
-    if (known->width == width && known->in_row == (first & known->row) &&
+    if (known->width == key && known->in_row == (first & known->row) &&
         is_alike(known, addr, mask, first))
         return known->cost;
-    const bool plain = smem_plain(cfg, addr, mask, width, &cost); /* in any place of a row */
+    /* In any place of a row. */
+    const bool plain = !cached && smem_plain(cfg, addr, mask, width, &cost);
     int32_t lowest = 0, highest = 0;
     uint32_t low_bits = 0;
     for (uint32_t lane = 0; lane < 32; lane++) {
@@ -50,11 +54,30 @@ CLONES static struct smem_cost cloned_recall(struct smem_pattern *known, const s
     known->mask = mask;
     known->row = plain ? 0 : (uint16_t)(row_of(cfg) - 1);
     known->in_row = (uint16_t)(first & known->row);
-    known->width = (uint8_t)width;
-    return known->cost = plain ? cost : smem_look(cfg, addr, mask, width);
+    known->width = (uint8_t)key;
+    if (cached) cost = (struct smem_cost){.passes = smem_cached(cfg, addr, mask, width)};
+    else if (!plain) cost = smem_look(cfg, addr, mask, width);
+    return known->cost = cost;
+}
+
+CLONES static struct smem_cost cloned_recall(struct smem_pattern *known, const struct config *cfg,
+                                             const uint32_t addr[32], uint32_t mask,
+                                             uint32_t width) {
+    return recall(known, cfg, addr, mask, width, false);
+}
+
+CLONES static struct smem_cost cloned_cached(struct smem_pattern *known, const struct config *cfg,
+                                             const uint32_t addr[32], uint32_t mask,
+                                             uint32_t width) {
+    return recall(known, cfg, addr, mask, width, true);
 }
 
 struct smem_cost smem_recall(struct smem_pattern *known, const struct config *cfg,
                              const uint32_t addr[32], uint32_t mask, uint32_t width) {
     return cloned_recall(known, cfg, addr, mask, width);
+}
+
+uint32_t smem_recall_cached(struct smem_pattern *known, const struct config *cfg,
+                            const uint32_t addr[32], uint32_t mask, uint32_t width) {
+    return cloned_cached(known, cfg, addr, mask, width).passes;
 }

@@ -1,4 +1,5 @@
-/* Accesses to shared memory that have been looked at: those of an instruction mostly lie alike. */
+/* Accesses to the banks of shared memory that have been looked at: those of an instruction mostly
+ * lie alike. */
 #ifndef SMMUX_PATTERNS_H
 #define SMMUX_PATTERNS_H
 
@@ -21,5 +22,8 @@ struct smem_pattern {
  * looked at last, of this instruction or of another one. */
 struct smem_cost smem_recall(struct smem_pattern *known, const struct config *cfg,
                              const uint32_t addr[32], uint32_t mask, uint32_t width);
+/* The passes of a load from the L1 in the same way. */
+uint32_t smem_recall_cached(struct smem_pattern *known, const struct config *cfg,
+                            const uint32_t addr[32], uint32_t mask, uint32_t width);
 
 #endif

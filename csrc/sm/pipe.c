@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/hints.h"
 #include "kernel/control_bits.h"
 #include "memory/coalesce.h"
@@ -60,14 +61,19 @@ static void pass(struct pipe *p, uint64_t now) {
     for (; p->known < word; p->known++) p->taken[p->known % BANK_WORDS] = 0;
 }
 
-/* Take the first free clocks from t on; returns the last one. What lies beyond those that are known
- * is taken in a row, and all before it. */
+/* Take the first free clocks from t on, run by run; returns the last one. What lies beyond those
+ * that are known is taken in a row, and all before it. */
 static ALWAYS_INLINE uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t count) {
-    for (; count; count--) {
+    while (count) {
         t = first_clock(p, t);
         if (t >= horizon(p)) return (p->solid = t + count) - 1;
-        p->taken[t / 64 % BANK_WORDS] |= 1ull << t % 64;
-        t++;
+        uint64_t *word = &p->taken[t / 64 % BANK_WORDS];
+        const uint64_t behind = *word >> t % 64;
+        const uint32_t room = behind ? bits_lowest64(behind) : 64 - (uint32_t)(t % 64),
+                       run = room < count ? room : count;
+        *word |= ~0ull >> (64 - run) << t % 64;
+        t += run;
+        count -= run;
     }
     return t - 1;
 }

@@ -36,13 +36,23 @@ static bool refuse_pointer(struct memop *op, uint32_t lane, const struct buffer 
     return false;
 }
 
+/* The array to which all lanes go, as far as their span tells; NULL: look closer. */
+static const struct buffer *spanned(const struct memop *op) {
+    const uint32_t width = op->u->width;
+    if (!op->spanned || op->odd & (width - 1)) return NULL;
+    const struct buffer *b = buffers_find(&op->sm->m->all, op->lowest, width);
+    const bool holds = b && op->highest - b->address <= b->bytes - width;
+    return holds && (b->writable || places_load(op->u->op)) ? b : NULL;
+}
+
 /* Fill in the addresses of an access that names no array, and find the one it goes to: that of its
  * first lane, unless others go elsewhere. */
 NOINLINE static bool pointer_addresses(struct memop *op, const struct buffer **buffer) {
     const struct machine *m = op->sm->m;
     const uint32_t width = op->u->width;
     const struct buffer *b = NULL;
-    *buffer = NULL;
+    *buffer = spanned(op);
+    if (*buffer) return true;
     if (!lsu_addresses(op, 0, UINT32_MAX, 0, ERROR_GLOBAL_BOUNDS)) return false;
     for (uint32_t left = op->active; left; left &= left - 1) {
         if (b && buffer_holds(b, op->addr, op->active, width)) break;

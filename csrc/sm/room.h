@@ -63,6 +63,12 @@ static ALWAYS_INLINE bool room_suffices(const struct sm *sm, uint32_t need, uint
     return need != CACHE_NONE && sm->credits >= room_enough(sm, need + waits);
 }
 
+/* Is there room for so many lines of a cache, or segments, even if nothing of them is there? */
+static ALWAYS_INLINE bool room_is_plenty(const struct sm *sm, enum sm_cache_id cache, uint32_t n) {
+    const struct sm_cache *c = &sm->caches[cache];
+    return sm->credits >= (int32_t)n && (!cache || c->misses.count + n <= c->miss_limit);
+}
+
 /* Keep the segments of an access for which there is no room; lines of a tile may come meanwhile.
  * The warp sleeps until a reply after which there may be some, so that it does not issue again only
  * to find that there is still none.

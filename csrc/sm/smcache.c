@@ -82,8 +82,10 @@ CLONES static uint32_t sectors_of(const uint32_t addr[32], uint32_t lanes, uint3
 }
 
 uint32_t smcache_sectors(const struct sm_cache *c, const uint32_t addr[32], uint32_t lanes) {
+    const uint32_t inside = (1u << c->cache.line_shift) - 1, shift = c->cache.sector_shift;
     if (!smcache_sectored(c)) return 1;
-    return sectors_of(addr, lanes, (1u << c->cache.line_shift) - 1, c->cache.sector_shift);
+    if (!(lanes & (lanes - 1))) return 1u << ((addr[bits_lowest(lanes)] & inside) >> shift);
+    return sectors_of(addr, lanes, inside, shift);
 }
 
 /* Those of some lanes that ask for these sectors of a line. */
@@ -224,7 +226,9 @@ static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, str
     uint16_t coming[COALESCE_MAX_SEGMENTS];
     for (uint32_t i = 0; i < n; i++, at += apart) {
         const uint32_t line = smcache_line(c, seg[i].addr), index = cache_find(&c->cache, line);
-        const uint32_t want = sectored ? smcache_sectors(c, a->addr, seg[i].lanes) : 1;
+        const uint32_t want = !sectored                 ? 1
+                              : a->flags & ACCESS_WHOLE ? cache_all(&c->cache)
+                                                        : smcache_sectors(c, a->addr, seg[i].lanes);
         const uint32_t away = sectored ? smcache_absent(c, index, want) : index == CACHE_NONE;
         if (index != CACHE_NONE) cache_touch(&c->cache, index);
         if (!away) {

@@ -4,15 +4,14 @@
 
 #include "sm/sass/rounding.h"
 
-/* The number of such bits, which float holds exactly. */
+/* The number of such bits, which float holds exactly: its exponent counts from 112 less, which a
+ * multiplication makes good for subnormals, too. */
 static ALWAYS_INLINE float half_value(uint32_t bits, struct format format) {
     const uint32_t sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
     if (format.fraction == 7) return bits_to_f32(bits << 16);
-    const float subnormal = (float)rest * 0x1p-24f;
-    const uint32_t magnitude = rest >= 0x7c00   ? 0x7f800000u | (rest & 0x3ff) << 13
-                               : rest >= 0x0400 ? (rest << 13) + (112u << 23)
-                                                : f32_to_bits(subnormal);
-    return bits_to_f32(magnitude | sign);
+    const float finite = bits_to_f32(rest << 13) * 0x1p112f;
+    const uint32_t beyond = rest >= 0x7c00 ? 0x7f800000u : 0;
+    return bits_to_f32(f32_to_bits(finite) | beyond | sign);
 }
 
 /* The bits of a number that the format holds exactly, or of an infinity. */

@@ -1,6 +1,7 @@
 #include "sm/sass/memory.h"
 
 #include "base/bits.h"
+#include "base/clones.h"
 #include "kernel/sass.h"
 #include "sm/converge.h"
 #include "sm/lsu.h"
@@ -33,19 +34,49 @@ static void place_near(struct memop *op) {
         op->addr[lane] = (a[lane] << shift) + (b ? b[lane] : 0) + (uint32_t)u->imm;
 }
 
-/* Addresses of 64 bits: fills in their low words, and leaves their high ones in `high`. */
-static void place_far(struct memop *op, uint32_t high[32]) {
-    const struct lanes lanes = memop_lanes(op);
+/* Addresses of 64 bits: fills in their low words and the span of those of some lanes, and leaves
+ * their high ones in `high`. Returns in which bits high words of these lanes differ. With `all` no
+ * lane is masked; `plain` addresses are a pair of registers and a constant. */
+static ALWAYS_INLINE uint32_t add_far(struct memop *op, uint32_t high[32], uint32_t lanes,
+                                      const bool all, const bool plain) {
+    const struct lanes state = memop_lanes(op);
     const struct uop *u = op->u;
-    const bool narrow = form_of(u);
-    const uint32_t *a = operand_row(&lanes, u->a), *ah = a + 32, *b = added(&lanes, u);
+    const uint32_t low_part = (uint32_t)u->imm, high_part = 0 - (low_part >> 31);
+    const bool narrow = !plain && form_of(u); /* `a` has no second word */
+    const uint32_t *a = operand_row(&state, u->a), *ah = narrow ? a : a + 32,
+                   *b = plain ? NULL : added(&state, u), upper = narrow ? 0 : ~0u;
+    uint32_t some = 0, every = ~0u, lowest = ~0u, highest = 0, odd = 0;
     for (uint32_t lane = 0; lane < 32; lane++) {
-        uint64_t address = a[lane] + (uint64_t)(int64_t)u->imm;
-        if (!narrow) address += (uint64_t)ah[lane] << 32;
-        if (b) address += (uint64_t)b[lane + 32] << 32 | b[lane];
-        op->addr[lane] = (uint32_t)address;
-        high[lane] = (uint32_t)(address >> 32);
+        uint32_t low = a[lane] + low_part;
+        high[lane] = (ah[lane] & upper) + high_part + (low < low_part);
+        if (!plain && b) {
+            low += b[lane];
+            high[lane] += b[lane + 32] + (low < b[lane]);
+        }
+        op->addr[lane] = low;
     }
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t off = all ? 0 : (lanes >> lane & 1) - 1, address = op->addr[lane];
+        some |= high[lane] & ~off;
+        every &= high[lane] | off;
+        lowest = lowest < (address | off) ? lowest : address | off;
+        highest = highest > (address & ~off) ? highest : address & ~off;
+        odd |= address & ~off;
+    }
+    op->lowest = lowest;
+    op->highest = highest;
+    op->odd = odd & 15;
+    return some ^ every;
+}
+
+CLONES static uint32_t cloned_far(struct memop *op, uint32_t high[32], uint32_t lanes, bool plain) {
+    if (plain && lanes == ~0u) return add_far(op, high, lanes, true, true);
+    return add_far(op, high, lanes, false, false);
+}
+
+/* Are they a pair of registers and a constant? */
+static bool is_pair(const struct uop *u) {
+    return !form_of(u) && (way_of(u) >> SASS_ROW & 0xffffu) == ROW_NONE;
 }
 
 /* The operation of the same kind in the space of that high word; OP_COUNT without one. */
@@ -157,12 +188,13 @@ static bool serve_far(struct memop *op) {
     struct uop as = *op->u; /* the instruction, in the space that its address names */
     const bool generic = way_of(op->u) & SASS_GENERIC;
     const uint32_t number = sass_done(op->u);
-    place_far(op, high);
+    const uint32_t differ = cloned_far(op, high, left_of(op), is_pair(op->u));
     if (op->u->op == OP_LD_GLOBAL && op->u->sub) return copy_issue(op);
     if ((number & 7) != 7) op->active = leave_local(op, high, number);
     if (!op->active) return lsu_serve(op);
     const uint32_t left = left_of(op), lane = bits_lowest(left);
-    op->active = alike(high, left);
+    op->active = differ ? alike(high, left) : left;
+    op->spanned = !high[lane]; /* local memory lies elsewhere */
     as.op = (uint8_t)in_space(op->u->op, high[lane]);
     as.aux |= (int32_t)~SASS_STRONG; /* it names no array */
     if (as.op == OP_COUNT || (high[lane] && !generic))

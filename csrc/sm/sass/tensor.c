@@ -3,6 +3,8 @@
  * With g = lane / 4 and t = lane % 4, and `each` elements in a register: register r of A has row
  * g + 8 (r % 2) and columns each (t + 4 (r / 2)) on, register r of B column g and rows
  * each (t + 4 r) on, element r of C and D row g + 8 (r / 2) and column 2 t + r % 2. */
+#include <string.h>
+
 #include "sm/sass/fused.h"
 #include "sm/sass/halves.h"
 #include "sm/sass/take.h"
@@ -11,30 +13,17 @@ enum { ROWS = 16, COLUMNS = 8, DEPTH = 16 };
 
 /* ---- floats: HMMA -------------------------------------------------------------------------- */
 
-/* Elements as numbers, and exponents: of 1.f that of 2, of subnormals the least. A zero has none.
- */
-struct element {
-    double value;
-    int32_t exponent;
-};
-
-enum { NO_EXPONENT = -2000, KEPT_BITS = 25 };
-
-static ALWAYS_INLINE struct element element_of(float value, int least) {
-    const int32_t field = (int32_t)(f32_to_bits(value) >> 23 & 0xff) - 127;
-    return (struct element){(double)value, value == 0      ? NO_EXPONENT
-                                           : field < least ? least
-                                                           : field};
-}
-
-struct operands {
-    double a[ROWS][DEPTH], b[DEPTH][COLUMNS], c[ROWS][COLUMNS];
-    int32_t ea[ROWS][DEPTH], eb[DEPTH][COLUMNS], ec[ROWS][COLUMNS];
-    bool special; /* there is an infinity or NaN */
-};
+enum { NO_EXPONENT = -2000, KEPT_BITS = 25, LEAST_SUM = -600 };
 
 /* Numbers of the formats of A and B: f16, bf16, tf32. */
 enum { HALVES, BFLOATS, TF32 };
+
+/* Elements as numbers, and exponents: of 1.f that of 2, of subnormals the least. A zero has none.
+ */
+struct elements {
+    float value[32];
+    int32_t exponent[32];
+};
 
 /* The elements of a register: two halves, or the upper 19 bits of a word. */
 static ALWAYS_INLINE float part_of(uint32_t word, int i, uint32_t type) {
@@ -42,109 +31,140 @@ static ALWAYS_INLINE float part_of(uint32_t word, int i, uint32_t type) {
     return half_value(word >> 16 * i & 0xffff, type ? BFLOAT : HALF);
 }
 
-/* Element i of a register in all lanes. */
-struct elements {
-    double value[32];
-    int32_t exponent[32];
-};
-
-/* Loops that do one thing each become vectors. */
-static ALWAYS_INLINE bool take_elements(struct elements *to, const uint32_t *reg, int i,
-                                        uint32_t type) {
-    const int least = type ? -126 : -14;
-    float value[32];
+/* Find the exponents of elements; true: there is an infinity or NaN. */
+static ALWAYS_INLINE bool find_exponents(struct elements *e, int least) {
     uint32_t special = 0;
-    EACH_LANE value[lane] = part_of(reg[lane], i, type);
-    EACH_LANE to->value[lane] = (double)value[lane];
     EACH_LANE {
-        const uint32_t magnitude = f32_to_bits(value[lane]) & 0x7fffffffu;
+        const uint32_t magnitude = f32_to_bits(e->value[lane]) & 0x7fffffffu;
         const int32_t field = (int32_t)(magnitude >> 23) - 127,
                       kept = field < least ? least : field;
-        to->exponent[lane] = magnitude ? kept : NO_EXPONENT;
+        e->exponent[lane] = magnitude ? kept : NO_EXPONENT;
         special |= magnitude >= 0x7f800000u ? 1 : 0;
     }
     return special;
 }
 
-static ALWAYS_INLINE void load_factors(struct operands *o, const uint32_t *ra, const uint32_t *rb,
-                                       int registers, uint32_t type) {
+/* Element i of a register in all lanes. Loops that do one thing each become vectors. */
+static ALWAYS_INLINE bool take_elements(struct elements *to, const uint32_t *reg, int i,
+                                        uint32_t type) {
+    EACH_LANE to->value[lane] = part_of(reg[lane], i, type);
+    return find_exponents(to, type == HALVES ? -14 : -126);
+}
+
+/* Columns of A and rows of B are in the order in which registers have them, which needs little
+ * moving and changes no sum. */
+struct operands {
+    struct elements a[4][2]; /* by register and element */
+    struct elements b[4];    /* four rows in each */
+    struct elements c[4];    /* four rows in each */
+};
+
+/* registers: of B; A has twice as many. True: there is an infinity or NaN. */
+static ALWAYS_INLINE bool load_operands(struct operands *o, const uint32_t *ra, const uint32_t *rb,
+                                        const uint32_t *rc, int registers, bool in_halves,
+                                        uint32_t type) {
     const int each = type == TF32 ? 1 : 2;
-    struct elements e;
+    uint32_t rows[32];
+    float c[ROWS * COLUMNS];
+    bool special = false;
     for (int r = 0; r < 2 * registers; r++)
-        for (int i = 0; i < each; i++) {
-            o->special |= take_elements(&e, ra + 32 * r, i, type);
-            for (int lane = 0; lane < 32; lane++) {
-                const int row = lane / 4 + 8 * (r % 2), k = each * (lane % 4 + 4 * (r / 2)) + i;
-                o->a[row][k] = e.value[lane];
-                o->ea[row][k] = e.exponent[lane];
-            }
+        for (int i = 0; i < each; i++) special |= take_elements(&o->a[r][i], ra + 32 * r, i, type);
+    for (int r = 0; r < registers; r++) {
+        for (int t = 0; t < 4; t++)
+            for (int n = 0; n < COLUMNS; n++) rows[COLUMNS * t + n] = rb[32 * r + 4 * n + t];
+        for (int i = 0; i < each; i++) special |= take_elements(&o->b[each * r + i], rows, i, type);
+    }
+    for (int half = 0; half < 2; half++) {
+        const uint32_t *even = rc + (in_halves ? 32 : 64) * half, *odd = even + 32;
+        EACH_LANE {
+            float *to = c + 64 * half + 2 * lane;
+            to[0] = in_halves ? part_of(even[lane], 0, HALVES) : bits_to_f32(even[lane]);
+            to[1] = in_halves ? part_of(even[lane], 1, HALVES) : bits_to_f32(odd[lane]);
         }
-    for (int r = 0; r < registers; r++)
-        for (int i = 0; i < each; i++) {
-            o->special |= take_elements(&e, rb + 32 * r, i, type);
-            for (int lane = 0; lane < 32; lane++) {
-                const int k = each * (lane % 4 + 4 * r) + i;
-                o->b[k][lane / 4] = e.value[lane];
-                o->eb[k][lane / 4] = e.exponent[lane];
-            }
-        }
+    }
+    for (int i = 0; i < 4; i++) {
+        memcpy(o->c[i].value, c + 32 * i, sizeof o->c[i].value);
+        special |= find_exponents(&o->c[i], -126);
+    }
+    return special;
 }
 
-/* The register and the part of it in which a lane has element r of C or D. */
-static ALWAYS_INLINE float addend(const uint32_t *rc, int lane, int r, bool in_halves) {
-    if (!in_halves) return bits_to_f32(rc[32 * r + lane]);
-    return half_value(rc[32 * (r / 2) + lane] >> 16 * (r % 2) & 0xffff, HALF);
-}
-
-static ALWAYS_INLINE void load_addends(struct operands *o, const uint32_t *rc, bool in_halves) {
-    for (int lane = 0; lane < 32; lane++)
-        for (int r = 0; r < 4; r++) {
-            const struct element e = element_of(addend(rc, lane, r, in_halves), -126);
-            o->c[lane / 4 + 8 * (r / 2)][lane % 4 * 2 + r % 2] = e.value;
-            o->ec[lane / 4 + 8 * (r / 2)][lane % 4 * 2 + r % 2] = e.exponent;
-            o->special |= e.value - e.value != 0;
-        }
+/* A term as a multiple of the last bit that is kept. The product of two halves is exact as a float,
+ * others as a double. */
+static ALWAYS_INLINE int32_t term(float a, float b, double scale, uint32_t type) {
+    return type == HALVES ? (int32_t)(a * b * (float)scale)
+                          : (int32_t)((double)a * (double)b * scale);
 }
 
 /* One row of D. Products are exact; each term is cut off 25 bits below the largest exponent of all
  * of them, of which that of a product is the sum of its factors'. This is what an H100 does, bit
- * for bit (experiments/hardware/hopper); other cards add fewer terms at a time. */
-static ALWAYS_INLINE void sum_row(const struct operands *o, int row, int depth, double *sums) {
-    int32_t most[COLUMNS];
-    double scale[COLUMNS], total[COLUMNS]; /* of whole numbers */
-    for (int n = 0; n < COLUMNS; n++) most[n] = o->ec[row][n];
-    for (int k = 0; k < depth; k++)
-        for (int n = 0; n < COLUMNS; n++) {
-            const int32_t e = o->ea[row][k] + o->eb[k][n];
-            most[n] = most[n] > e ? most[n] : e;
-        }
-    for (int n = 0; n < COLUMNS; n++) {
-        most[n] = most[n] < -600 ? -600 : most[n];
-        scale[n] = power_of_two(KEPT_BITS - most[n]);
-        total[n] = (double)(int32_t)(o->c[row][n] * scale[n]);
+ * for bit (experiments/hardware/hopper); other cards add fewer terms at a time. Sums of eight terms
+ * are less than 32 bits. */
+static ALWAYS_INLINE void sum_row(const struct operands *o, int row, int registers, uint32_t type,
+                                  double *sums) {
+    const int each = type == TF32 ? 1 : 2, first = row % 8 * 4;
+    const struct elements *const c = &o->c[row / 4];
+    int32_t most[COLUMNS], part[2][COLUMNS] = {{0}};
+    double scale[COLUMNS]; /* of products, of which none is zero without being less than 2^-28 */
+    for (int n = 0; n < COLUMNS; n++) most[n] = c->exponent[row % 4 * COLUMNS + n];
+    for (int q = 0; q < each * registers; q++) {
+        const int32_t *const a = o->a[q / each * 2 + row / 8][q % each].exponent + first,
+                             *const b = o->b[q].exponent;
+        for (int t = 0; t < 4; t++)
+            for (int n = 0; n < COLUMNS; n++) {
+                const int32_t e = a[t] + b[t * COLUMNS + n];
+                most[n] = most[n] > e ? most[n] : e;
+            }
     }
-    for (int k = 0; k < depth; k++)
-        for (int n = 0; n < COLUMNS; n++)
-            total[n] += (double)(int32_t)(o->a[row][k] * o->b[k][n] * scale[n]);
-    for (int n = 0; n < COLUMNS; n++) sums[n] = total[n] * power_of_two(most[n] - KEPT_BITS);
+    for (int n = 0; n < COLUMNS; n++) {
+        const int32_t least = type == HALVES ? -28 : LEAST_SUM;
+        scale[n] = power_of_two(KEPT_BITS - (most[n] < least ? least : most[n]));
+    }
+    for (int q = 0; q < each * registers; q++) {
+        const float *const a = o->a[q / each * 2 + row / 8][q % each].value + first, *const b =
+                                                                                         o->b[q]
+                                                                                             .value;
+        for (int t = 0; t < 4; t++)
+            for (int n = 0; n < COLUMNS; n++)
+                part[q % 2][n] += term(a[t], b[t * COLUMNS + n], scale[n], type);
+    }
+    for (int n = 0; n < COLUMNS; n++) {
+        const int32_t at = most[n] < LEAST_SUM ? LEAST_SUM : most[n];
+        const double addend = c->value[row % 4 * COLUMNS + n] * power_of_two(KEPT_BITS - at),
+                     kept = (double)(int32_t)addend + (double)part[0][n] + (double)part[1][n];
+        sums[n] = kept * power_of_two(at - KEPT_BITS);
+    }
 }
 
-/* The same where there are infinities or NaN, of which one in a sum makes it one. */
-NOINLINE static void sum_special(const struct operands *o, int row, int depth, double *sums) {
+/* Make infinities and NaN zeros. */
+static void drop_special(struct elements *e) {
+    EACH_LANE {
+        if (e->value[lane] - e->value[lane] == 0) continue;
+        e->value[lane] = 0;
+        e->exponent[lane] = NO_EXPONENT;
+    }
+}
+
+/* All of D where there are infinities or NaN, of which one in a sum makes it one. */
+NOINLINE static void sum_special(const struct operands *o, int registers, uint32_t type,
+                                 double *sums) {
+    const int each = type == TF32 ? 1 : 2;
     struct operands finite = *o;
-    double plain[COLUMNS];
-    for (int n = 0; n < COLUMNS; n++) {
-        plain[n] = o->c[row][n];
-        for (int k = 0; k < depth; k++) plain[n] += o->a[row][k] * o->b[k][n];
-        if (plain[n] - plain[n] != 0) finite.c[row][n] = 0;
+    for (int r = 0; r < 2 * registers; r++)
+        for (int i = 0; i < each; i++) drop_special(&finite.a[r][i]);
+    for (int q = 0; q < each * registers; q++) drop_special(&finite.b[q]);
+    for (int i = 0; i < 4; i++) drop_special(&finite.c[i]);
+    for (int row = 0; row < ROWS; row++) {
+        sum_row(&finite, row, registers, type, sums + row * COLUMNS);
+        for (int n = 0; n < COLUMNS; n++) {
+            double plain = o->c[row / 4].value[row % 4 * COLUMNS + n];
+            for (int q = 0; q < each * registers; q++)
+                for (int t = 0; t < 4; t++)
+                    plain += (double)o->a[q / each * 2 + row / 8][q % each].value[row % 8 * 4 + t] *
+                             (double)o->b[q].value[t * COLUMNS + n];
+            if (plain - plain != 0) sums[row * COLUMNS + n] = plain;
+        }
     }
-    for (int k = 0; k < depth; k++) {
-        if (o->a[row][k] - o->a[row][k] != 0) finite.a[row][k] = 0, finite.ea[row][k] = NO_EXPONENT;
-        for (int n = 0; n < COLUMNS; n++)
-            if (o->b[k][n] - o->b[k][n] != 0) finite.b[k][n] = 0, finite.eb[k][n] = NO_EXPONENT;
-    }
-    sum_row(&finite, row, depth, sums);
-    for (int n = 0; n < COLUMNS; n++) sums[n] = plain[n] - plain[n] != 0 ? plain[n] : sums[n];
 }
 
 static ALWAYS_INLINE uint32_t single_of(double sum) {
@@ -153,29 +173,35 @@ static ALWAYS_INLINE uint32_t single_of(double sum) {
     return f32_to_bits(magnitude >= 0x1p128 ? (float)sum : (float)rounded(sum, SINGLE, TO_ZERO));
 }
 
+/* The same of a finite sum of halves, of which none is subnormal unless it is an element of C. */
+static ALWAYS_INLINE uint32_t cut_off(double sum) {
+    return f32_to_bits((float)bits_to_f64(f64_to_bits(sum) & ~((1ull << 29) - 1)));
+}
+
 static ALWAYS_INLINE uint32_t half_of_sum(double sum) {
     return sum != sum ? 0x7fffu : half_bits(rounded(sum, HALF, TO_NEAREST), HALF);
 }
 
-/* registers: of B; A has twice as many. */
 static ALWAYS_INLINE void multiply_as(const struct uop *u, const struct lanes *w, uint32_t mask,
                                       int registers, bool in_halves, uint32_t type) {
     SASS_ROWS
-    const int depth = registers * (type == TF32 ? 4 : 8);
     struct operands o;
-    double sums[ROWS][COLUMNS];
-    o.special = false;
-    load_factors(&o, ra, rb, registers, type);
-    load_addends(&o, rc, in_halves);
-    for (int row = 0; row < ROWS; row++)
-        if (o.special) sum_special(&o, row, depth, sums[row]);
-        else sum_row(&o, row, depth, sums[row]);
-    for (int lane = 0; lane < 32; lane++)
-        for (int r = 0; r < (in_halves ? 2 : 4); r++) {
-            const int row = lane / 4 + 8 * (in_halves ? r : r / 2), column = lane % 4 * 2;
-            const uint32_t value = in_halves ? half_of_sum(sums[row][column]) |
-                                                   half_of_sum(sums[row][column + 1]) << 16
-                                             : single_of(sums[row][column + r % 2]);
+    double sums[ROWS * COLUMNS];
+    uint32_t bits[ROWS * COLUMNS];
+    const bool special = load_operands(&o, ra, rb, rc, registers, in_halves, type);
+    if (special) sum_special(&o, registers, type, sums);
+    else
+        for (int row = 0; row < ROWS; row++)
+            sum_row(&o, row, registers, type, sums + row * COLUMNS);
+    if (in_halves)
+        for (int i = 0; i < ROWS * COLUMNS; i++) bits[i] = half_of_sum(sums[i]);
+    else if (special || type != HALVES)
+        for (int i = 0; i < ROWS * COLUMNS; i++) bits[i] = single_of(sums[i]);
+    else
+        for (int i = 0; i < ROWS * COLUMNS; i++) bits[i] = cut_off(sums[i]);
+    for (int r = 0; r < (in_halves ? 2 : 4); r++) EACH_LANE {
+            const uint32_t *from = bits + 64 * (in_halves ? r : r / 2) + 2 * lane;
+            const uint32_t value = in_halves ? from[0] | from[1] << 16 : from[r % 2];
             d[32 * r + lane] = SASS_KEEP(d[32 * r + lane], value);
         }
 }
