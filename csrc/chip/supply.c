@@ -400,20 +400,24 @@ static uint64_t serve(struct third *third, uint32_t part, uint64_t t, struct cou
 }
 
 void third_run(struct third *third, struct second *const *seconds, uint32_t count, uint64_t reach) {
-    for (uint32_t g = 0; g < count; g++) reach = least(reach, seconds[g]->answer);
+    /* A group whose SMs have run to the end of their window may have had to wait for an answer
+     * before it could look at all that they have asked for till then. */
+    for (uint32_t g = 0; g < count; g++) advance(seconds[g], reach_of(seconds[g]));
     for (;;) {
         struct fill *first = NULL;
         struct second *of = NULL;
+        uint64_t end = reach;
+        for (uint32_t g = 0; g < count; g++) end = least(end, seconds[g]->answer);
         for (uint32_t g = 0; g < count; g++)
             for (uint32_t i = 0; i < seconds[g]->on_way; i++) {
                 struct fill *f = &seconds[g]->fill[i];
-                if (is_known(f) || f->start >= (first ? first->start : reach)) continue;
+                if (is_known(f) || f->start >= (first ? first->start : end)) continue;
                 first = f;
                 of = seconds[g];
             }
         if (!first) return;
         struct counters *n = &of->sms[first->sm].count;
         answer_all(of, first, serve(third, first->line, first->start, n));
-        of->answer = next_answer(of);
+        advance(of, reach_of(of));
     }
 }

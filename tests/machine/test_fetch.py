@@ -185,6 +185,7 @@ def levels(rng: Random, name: str, wider: int) -> gpus.Gpu:
 
 @settings(max_examples=25)
 @example(524289, "K20c", 1).via("lines of one set that come in the same clock")
+@example(522, "GTX285", 1).via("a group that waited for an answer looks at its requests before later ones are served")
 @given(st.integers(0, 1 << 32), st.sampled_from(REAL), st.sampled_from((1, 2, 4)))
 def test_lines_come_as_the_definition_says(seed: int, name: str, wider: int) -> None:
     rng = Random(seed)
