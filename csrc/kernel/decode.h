@@ -102,6 +102,7 @@ struct program_meta {
     uint32_t dynamic_bytes;   /* arrays of the dynamically managed part */
     uint32_t local_bytes;     /* per thread, multiple of 4 */
     uint32_t static_reserved; /* reserved bytes and parameters that live in shared memory */
+    uint32_t smem_size;       /* of compiled code: what a register tells it of a block's bytes */
 };
 
 struct control_bits;

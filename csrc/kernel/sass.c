@@ -205,8 +205,8 @@ uint8_t sass_words(uint32_t op, char letter) {
 bool sass_ends(const struct uop *u) {
     if (u->op != OP_SASS_CONTROL) return false;
     const bool sure = sass_pred(u, SHIFT_PS0) == 7;
-    return u->sub == SASS_EXIT || u->sub == SASS_JUMP || u->sub == SASS_CALL ||
-           (u->sub == SASS_BRA && sure);
+    return u->sub == SASS_JUMP || u->sub == SASS_CALL ||
+           ((u->sub == SASS_EXIT || u->sub == SASS_BRA) && sure);
 }
 
 /* The end of the registers that an instruction waits for. */

@@ -156,6 +156,7 @@ static int read_meta(struct program_meta *meta, PyObject *dict) {
         {"dynamic_bytes", false, &meta->dynamic_bytes},
         {"local_bytes", false, &meta->local_bytes},
         {"static_reserved", false, &meta->static_reserved},
+        {"smem_size", false, &meta->smem_size},
     };
     return read_numbers(dict, numbers, sizeof numbers / sizeof *numbers);
 }

@@ -98,8 +98,9 @@ void check_fence(struct sm *sm, uint32_t warp) {
 }
 
 void check_global(const struct memop *op) {
-    const uint8_t *watched = op->sm->m->watched;
-    if (watched && watched[op->pc]) events_access(&op->sm->check->events, op);
+    const struct machine *m = op->sm->m;
+    if (op->u->width != m->program->code[op->pc].width) return; /* a piece beside an array's end */
+    if (m->watched && m->watched[op->pc]) events_access(&op->sm->check->events, op);
 }
 
 /* Once in a million barriers the numbers run out: everything counts as written and ordered then. */

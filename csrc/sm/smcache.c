@@ -84,15 +84,14 @@ CLONES static uint32_t sectors_of(const uint32_t addr[32], uint32_t lanes, uint3
 uint32_t smcache_sectors(const struct sm_cache *c, const uint32_t addr[32], uint32_t lanes) {
     const uint32_t inside = (1u << c->cache.line_shift) - 1, shift = c->cache.sector_shift;
     if (!smcache_sectored(c)) return 1;
-    if (!(lanes & (lanes - 1))) return 1u << ((addr[bits_lowest(lanes)] & inside) >> shift);
-    return sectors_of(addr, lanes, inside, shift);
+    return lanes & (lanes - 1) ? sectors_of(addr, lanes, inside, shift)
+                               : 1u << ((addr[bits_lowest(lanes)] & inside) >> shift);
 }
 
 /* Those of some lanes that ask for these sectors of a line. */
 NOINLINE static uint32_t lanes_of(const struct sm_cache *c, const struct access *a, uint32_t lanes,
                                   uint32_t sectors) {
-    const uint32_t inside = (1u << c->cache.line_shift) - 1;
-    uint32_t found = 0;
+    uint32_t found = 0, inside = (1u << c->cache.line_shift) - 1;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         if (sectors >> ((a->addr[lane] & inside) >> c->cache.sector_shift) & 1) found |= 1u << lane;

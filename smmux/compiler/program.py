@@ -109,7 +109,8 @@ class Program:
     code: array of INSN. uniforms: array of UNIFORM, the operands that are the same for every thread. nregs: 32-bit
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
     part held from start to end and the part of `smm.array`. reserved_bytes: of the former, what a compiler has
-    reserved in front for the driver. local_bytes: per thread. const: the constant segment.
+    reserved in front for the driver. smem_size: of compiled code, what a register tells of a block's bytes.
+    local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if
     there is no source. joined: the source line of each word of a joined access, by pc. traps: what trap
     instructions tell. texts: what stands around the values that are printed. facts: what must hold of a launch,
@@ -148,6 +149,7 @@ class Program:
     places: tuple[Placed, ...] = field(default=(), compare=False)
     schedule: str = field(default="", compare=False)  # the code says all that results depend on
     reserved_bytes: int = 0
+    smem_size: int = 0
 
     def __len__(self) -> int:
         return len(self.code)

@@ -33,7 +33,9 @@ from smmux.running.constant_banks import (
     Sizes,
     constant_segment,
     module_memory,
+    own_shared_bytes,
     points_to_parameters,
+    size_in_register,
     synchronises_grid,
     uses_reserved,
     variable_offset,
@@ -128,14 +130,14 @@ def program_of(
     memory = memory or _Memory()
     fixed = -(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     held = 0 if _multiplexes(lowered.linked.instructions) else dynamic_shared
+    size = size_in_register(cubin.arch, own_shared_bytes(image, cubin.arch) + dynamic_shared)
     reserved = min(fixed, SHARED_RESERVED) if cubin.arch >= 90 else 0  # in front, if the kernel has shared memory
     if not reserved and uses_reserved(cubin, lowered.linked.instructions):
         if held != dynamic_shared:
             raise CompileError(
                 f"{name!r} multiplexes, and has tiles of several warps: not simulated for sm_{cubin.arch}"
             )
-        held = -(-held // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-        fixed, reserved = fixed + SHARED_RESERVED, SHARED_RESERVED
+        fixed, reserved = size - held, SHARED_RESERVED  # behind the others
     return Program(
         name=name,
         filename=_own_file(lowered.linked.instructions),
@@ -147,6 +149,7 @@ def program_of(
         shared_bytes=fixed + held,
         dynamic_bytes=max(dynamic_shared - held, 0),
         reserved_bytes=reserved,
+        smem_size=size,
         local_bytes=_stack_bytes(image, lowered.linked.instructions, stack),
         const=bytes(lowered.constant_bytes),
         pack=partial(_pack, cubin, image, lowered, dynamic_shared, machine, memory),
@@ -258,8 +261,11 @@ def _pack(
         buffers.append((own[-1][GAP:], heap, own[-1].nbytes - GAP, True))
     memory.buffers[:] = buffers
     room = heap, HEAP_OF_SM if heap else 0
-    shared = program.shared_bytes + program.dynamic_bytes
-    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy, shared)
+    shared, arrays_alone = program.shared_bytes + program.dynamic_bytes, own_shared_bytes(image, cubin.arch)
+    sizes = Sizes(
+        grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy, shared,
+        own=arrays_alone + dynamic_shared,
+    )  # fmt: skip
     constants = own[0][constants_offset(cubin) :].tobytes()
     const = constant_segment(cubin, image.name, lowered, parameters, constants, sizes)
     return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const, tuple(placed))

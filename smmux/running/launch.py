@@ -214,4 +214,5 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
         "dynamic_bytes": program.dynamic_bytes,
         "local_bytes": program.local_bytes,
         "static_reserved": reserved,
+        "smem_size": program.smem_size,
     }

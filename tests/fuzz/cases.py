@@ -154,6 +154,7 @@ def random_launch(rng: Random, corpus: list[Launch]) -> Launch:
             "dynamic_bytes": rng.choice((0, 0, 128, 4096)),
             "local_bytes": rng.choice((0, 16, 64, 400)),
             "static_reserved": rng.choice((0, 16)),
+            "smem_size": 0,
             "uniform_regs": 0,
         },
         config=machines.random_machine(rng, rng.choice(corpus).config),

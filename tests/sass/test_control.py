@@ -176,3 +176,10 @@ def test_lanes_meet_at_a_barrier_register_of_their_own_function() -> None:
         total = total * 3 + int(x[r, there].sum())
         there &= np.arange(12) % 8 + 3 != r
     assert out.tolist() == [-total if left else total for left in there]
+
+
+@builds
+def test_lanes_end_by_a_predicate_beside_the_guard(arch: str, option: str) -> None:
+    t, out = np.arange(128), np.full(128, -1, np.int32)
+    module(arch, option)["leaves"].simulate(1, 128, [(t * 7).astype(np.int32), out])
+    assert out.tolist() == np.where((t >= 100) | ((t >= 64) & (t % 2 == 1)), -1, 7 * t).tolist()

@@ -57,6 +57,11 @@ def s16(value: int) -> int:
     return signed(value, 16)
 
 
+def differences(x: int, y: int) -> list[int]:
+    """Of signed bytes, without sign."""
+    return [abs(signed(a, 8) - signed(b, 8)) for a, b in zip(parts(x, 8), parts(y, 8), strict=True)]
+
+
 # Of x, y, z as unsigned words, or as long long numbers; x y z are int in the source, u v w unsigned.
 WORDS: dict[str, Callable[[int, int, int], int]] = {
     "x + y - z": lambda x, y, z: x + y - z,
@@ -113,6 +118,8 @@ DOT: dict[str, Callable[[int, int, int], int]] = {
     "__dp2a_hi(u, v, w)": lambda x, y, z: z + sum(a * b for a, b in zip(parts(x, 16), parts(y, 8)[2:], strict=True)),
 }
 PTX: dict[str, Callable[[int, int, int], int]] = {
+    "vabsdiff4.s32.s32.s32.add %0, %1, %2, %3;": lambda x, y, z: z + sum(differences(x, y)),
+    "vabsdiff4.u32.s32.s32 %0, %1, %2, %3;": lambda x, y, z: joined(differences(x, y), 8),
     "add.sat.s32 %0, %1, %2;": lambda x, y, z: clamped(signed(x) + signed(y), -(2**31), 2**31 - 1),
     "sub.sat.s32 %0, %1, %2;": lambda x, y, z: clamped(signed(x) - signed(y), -(2**31), 2**31 - 1),
     "mad.hi.s32 %0, %1, %2, %3;": lambda x, y, z: (signed(x) * signed(y) >> 32) + z,

@@ -37,7 +37,7 @@ static uint64_t special_of(const struct sm *sm, uint32_t warp, uint32_t number, 
     case REGISTER_GLOBALTIMERLO: return t * 1000000 / sm->m->cfg->shader_khz;
     case REGISTER_GLOBALTIMERHI: return t * 1000000 / sm->m->cfg->shader_khz >> 32;
     case REGISTER_CLOCKHI: return t >> 32;
-    case REGISTER_SMEMSZ: return sm->m->program->meta.shared_bytes;
+    case REGISTER_SMEMSZ: return sm->m->program->meta.smem_size;
     default: return t;
     }
 }
@@ -231,9 +231,9 @@ static void synchronise(struct warp *w, const struct uop *u, const struct lanes 
     else converge_sync(w, of, u->q);
 }
 
-/* Does it name a barrier register, and perhaps a predicate? */
-static bool has_barrier(uint32_t op) {
-    return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_BREAK;
+/* May it name a predicate beside its guard? */
+static bool has_predicate(uint32_t op) {
+    return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_BREAK || op == SASS_EXIT;
 }
 
 /* Does only a part of a group do this together? The others go on behind it. */
@@ -245,7 +245,7 @@ static bool is_for_some(uint32_t op) {
 void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    if (has_barrier(u->sub)) active &= operand_predicate(u, w);
+    if (has_predicate(u->sub)) active &= operand_predicate(u, w);
     if (active && active != w->mask && is_for_some(u->sub)) converge_leave(w, active);
     switch (active || u->sub == SASS_BRA ? u->sub : SASS_COUNT) {
     case SASS_BRA:

@@ -42,6 +42,50 @@ static void write_zeros(const struct memop *op, const struct copy *copy, uint32_
         memset(op->sm->shared + copy->to[bits_lowest(lanes)], 0, op->u->width);
 }
 
+/* The lanes that copy less than their width, whose array ends within that. */
+static uint32_t cut_short(const struct memop *op, const struct copy *copy) {
+    uint32_t found = 0;
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        if (copy->keep[lane] < op->u->width &&
+            !buffers_find(&op->sm->m->all, op->addr[lane], op->u->width))
+            found |= 1u << lane;
+    }
+    return found;
+}
+
+/* Serve the lanes of a copy in accesses that are under way at once: those that `cut_short` has
+ * found in pieces, the largest first, of which each is a power of two. */
+static bool serve_pieces(const struct memop *whole, const struct copy *copy, uint32_t found) {
+    uint32_t left = 0; /* sizes of accesses that are to come */
+    for (uint32_t lane = 0; lane < 32; lane++) left |= found >> lane & 1 ? copy->keep[lane] : 0;
+    if (whole->active & ~found) left |= whole->u->width;
+    for (bool more = false; left; more = true) {
+        const uint32_t width = 1u << (31 - (uint32_t)__builtin_clz(left));
+        const bool all = width == whole->u->width;
+        struct memop part = *whole;
+        struct copy piece = *copy;
+        struct uop load = *whole->u;
+        left &= ~width;
+        part.active = all ? whole->active & ~found : 0;
+        for (uint32_t lane = 0; lane < 32 && !all; lane++) {
+            const uint32_t before = copy->keep[lane] & ~(2 * width - 1);
+            if (!(found >> lane & 1) || !(copy->keep[lane] & width)) continue;
+            part.active |= 1u << lane;
+            part.addr[lane] += before;
+            piece.to[lane] += before;
+            piece.keep[lane] = (uint8_t)width;
+        }
+        load.width = (uint8_t)width;
+        part.u = &load;
+        part.copy = &piece;
+        part.more = more;
+        part.follows = left;
+        if (!lsu_serve(&part)) return false;
+    }
+    return true;
+}
+
 bool copy_issue(struct memop *op) {
     struct copy copy;
     struct uop load = *op->u;
@@ -56,8 +100,9 @@ bool copy_issue(struct memop *op) {
     load.aux = -1;
     op->u = &load;
     op->copy = &copy;
-    if (!lsu_serve(op)) return false;
-    write_zeros(op, &copy, all & ~op->active);
+    const uint32_t found = load.sub & COPY_ZFILL ? cut_short(op, &copy) : 0;
+    if (!(found ? serve_pieces(op, &copy, found) : lsu_serve(op))) return false;
+    write_zeros(op, &copy, (all & ~op->active) | found);
     if (op->sm->check) check_copy(op, copy.to, all);
     return true;
 }

@@ -93,10 +93,11 @@ SASS_FN(VABSDIFF) {
 SASS_FN(VABSDIFF4) {
     SASS_ROWS
     const bool adds = sass_mod(u, 9, 1);
+    const uint32_t bias = sass_mod(u, 10, 1) ? 0 : 0x80808080u;
     EACH_LANE {
         uint32_t bytes = 0, sum = rc[lane];
         for (uint32_t i = 0; i < 32; i += 8) {
-            const uint32_t a = ra[lane] >> i & 0xff, b = rb[lane] >> i & 0xff;
+            const uint32_t a = (ra[lane] ^ bias) >> i & 0xff, b = (rb[lane] ^ bias) >> i & 0xff;
             const uint32_t difference = a < b ? b - a : a - b;
             bytes |= difference << i;
             sum += difference;

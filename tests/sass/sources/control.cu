@@ -177,3 +177,13 @@ __global__ void dependent(int *g) {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+
+// Lanes of some warps end by a predicate beside the guard (EXIT P), between barriers of the block.
+__global__ void leaves(const int *x, int *out) {
+    int t = threadIdx.x;
+    if (t >= 100) return;
+    __syncthreads();
+    if (t >= 64 && t % 2) return;
+    __syncthreads();
+    out[t] = x[t];
+}

@@ -143,6 +143,13 @@ def _plain(name: str) -> Callable[[Rows, Instruction], None]:
     return lower
 
 
+def _exit(rows: Rows, i: Instruction) -> None:
+    """EXIT, of lanes for which a predicate holds beside the guard."""
+    if i.modifiers or any(operand.kind not in ("P", "UP") for operand in i.operands):
+        raise Refused("it is not simulated in this form")
+    rows.operation(i, "EXIT", _predicate(rows, "PS0", i))
+
+
 def _warpsync(rows: Rows, i: Instruction) -> None:
     """WARPSYNC: who does not name lanes waits for all."""
     if unknown := set(i.modifiers) - {"ALL", "COLLECTIVE", "EXCLUSIVE"}:
@@ -269,7 +276,7 @@ def _cluster_barrier(rows: Rows, i: Instruction) -> None:
 
 CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "BRA": _branch,
-    "EXIT": _plain("EXIT"),
+    "EXIT": _exit,
     "BSSY": _barrier_register("BSSY"),
     "BSYNC": _barrier_register("BSYNC"),
     "BREAK": _barrier_register("BREAK"),
