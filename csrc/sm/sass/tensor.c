@@ -275,42 +275,75 @@ SASS_FN(DMMA_16X8X16) { multiply_doubles(u, w, mask, 16, 4); }
 /* Bits of an element: 8, 4 or 1. */
 enum { BYTES, NIBBLES, ANDS, XORS };
 
-static ALWAYS_INLINE int64_t dot(uint32_t a, uint32_t b, uint32_t type, bool unsigned_a,
-                                 bool unsigned_b) {
-    if (type >= ANDS) return (int64_t)bits_count(type == ANDS ? a & b : a ^ b);
-    const uint32_t bits = type == BYTES ? 8 : 4;
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < 32; i += bits) {
-        const uint32_t x = a << (32 - bits - i), y = b << (32 - bits - i);
-        const int64_t p = unsigned_a ? (int64_t)(x >> (32 - bits)) : (int32_t)x >> (32 - bits),
-                      q = unsigned_b ? (int64_t)(y >> (32 - bits)) : (int32_t)y >> (32 - bits);
-        sum += p * q;
+/* The sums of products of bits, or of their differences. */
+static void sum_bits(const uint32_t *ra, const uint32_t *rb, int rows, int registers, bool differ,
+                     int32_t sums[ROWS * COLUMNS]) {
+    const int per_row = rows / 8;
+    for (int row = 0; row < rows; row++)
+        for (int n = 0; n < COLUMNS; n++) {
+            uint32_t sum = 0;
+            for (int k = 0; k < 4 * registers; k++) {
+                const uint32_t a = ra[32 * (k / 4 * per_row + row / 8) + row % 8 * 4 + k % 4],
+                               b = rb[32 * (k / 4) + 4 * n + k % 4];
+                sum += bits_count(differ ? a ^ b : a & b);
+            }
+            sums[row * COLUMNS + n] = (int32_t)sum;
+        }
+}
+
+/* Element i of so many bits in each of 32 words. */
+static ALWAYS_INLINE void take_integers(int32_t to[32], const uint32_t *words, uint32_t i,
+                                        uint32_t bits, bool is_unsigned) {
+    EACH_LANE {
+        const uint32_t high = words[lane] << (32 - bits - bits * i);
+        to[lane] = is_unsigned ? (int32_t)(high >> (32 - bits)) : (int32_t)high >> (32 - bits);
     }
-    return sum;
+}
+
+/* The sums of products of bytes or nibbles, which are less than 32 bits. */
+static ALWAYS_INLINE void sum_integers(const uint32_t *ra, const uint32_t *rb, int rows,
+                                       int registers, uint32_t bits, bool unsigned_a,
+                                       bool unsigned_b, int32_t sums[ROWS * COLUMNS]) {
+    const int per_row = rows / 8;
+    memset(sums, 0, ROWS * COLUMNS * sizeof *sums);
+    for (int s = 0; s < registers; s++) {
+        uint32_t turned[32];
+        for (int t = 0; t < 4; t++)
+            for (int n = 0; n < COLUMNS; n++) turned[COLUMNS * t + n] = rb[32 * s + 4 * n + t];
+        for (uint32_t i = 0; i < 32 / bits; i++) {
+            int32_t a[32], b[32];
+            take_integers(b, turned, i, bits, unsigned_b);
+            for (int half = 0; half < per_row; half++) {
+                take_integers(a, ra + 32 * (s * per_row + half), i, bits, unsigned_a);
+                for (int lane = 0; lane < 32; lane++)
+                    for (int n = 0; n < COLUMNS; n++)
+                        sums[(8 * half + lane / 4) * COLUMNS + n] +=
+                            a[lane] * b[lane % 4 * COLUMNS + n];
+            }
+        }
+    }
 }
 
 /* Sums wrap, or stay at the ends with .SAT. rows: 8 or 16; registers: of B. */
-static void multiply_integers(const struct uop *u, const struct lanes *w, uint32_t mask, int rows,
-                              int registers) {
+static ALWAYS_INLINE void multiply_integers(const struct uop *u, const struct lanes *w,
+                                            uint32_t mask, int rows, int registers) {
     SASS_ROWS
     const uint32_t type = sass_mod(u, 9, 3);
     const bool unsigned_a = sass_mod(u, 11, 1), unsigned_b = sass_mod(u, 12, 1),
                sat = sass_mod(u, 13, 1);
-    uint32_t result[4][32];
-    const int per_row = rows / 8, count = 2 * per_row;
-    for (int lane = 0; lane < 32; lane++)
-        for (int r = 0; r < count; r++) {
-            int64_t sum = (int32_t)rc[32 * r + lane];
-            for (int s = 0; s < registers; s++)
-                for (int t = 0; t < 4; t++)
-                    sum += dot(ra[32 * (per_row * s + r / 2) + lane / 4 * 4 + t],
-                               rb[32 * s + (lane % 4 * 2 + r % 2) * 4 + t], type, unsigned_a,
-                               unsigned_b);
+    int32_t sums[ROWS * COLUMNS];
+    uint32_t results[4][32]; /* D may lie where C does */
+    if (type >= ANDS) sum_bits(ra, rb, rows, registers, type == XORS, sums);
+    else if (type == BYTES) sum_integers(ra, rb, rows, registers, 8, unsigned_a, unsigned_b, sums);
+    else sum_integers(ra, rb, rows, registers, 4, unsigned_a, unsigned_b, sums);
+    for (int r = 0; r < rows / 4; r++) EACH_LANE {
+            const int64_t sum =
+                (int64_t)(int32_t)rc[32 * r + lane] + sums[64 * (r / 2) + 2 * lane + r % 2];
             const int64_t kept = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-            result[r][lane] = (uint32_t)(sat ? kept : sum);
+            results[r][lane] = (uint32_t)(sat ? kept : sum);
         }
-    for (int r = 0; r < count; r++)
-        EACH_LANE d[32 * r + lane] = SASS_KEEP(d[32 * r + lane], result[r][lane]);
+    for (int r = 0; r < rows / 4; r++)
+        EACH_LANE d[32 * r + lane] = SASS_KEEP(d[32 * r + lane], results[r][lane]);
 }
 
 SASS_FN(IMMA_8816) { multiply_integers(u, w, mask, 8, 1); }
