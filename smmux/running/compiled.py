@@ -47,6 +47,8 @@ __all__ = ["program_of", "simulate"]
 
 PREDICATES = 16
 SHARED_ALIGNMENT = 16
+MOST_STACK = 1 << 16
+"""Bytes of a thread's local memory that the core takes."""
 BARRIERS = {14, 15}
 """Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
@@ -176,7 +178,11 @@ def _stack_bytes(image: KernelImage, instructions: Sequence[Instruction], given:
     only the kernel knows, what is given."""
     known = image.min_stack if image.min_stack != UNKNOWN_STACK else 0
     least = given if image.min_stack == UNKNOWN_STACK or any(map(_moves_stack, instructions)) else 0
-    return -(-max(known, image.frame_bytes + least) // 16) * 16
+    needed = -(-max(known, image.frame_bytes + least) // 16) * 16
+    if needed > MOST_STACK:
+        asked = f", of which stack={given} asks for {given}" if least else ""
+        raise LaunchError(f"a thread needs {needed} bytes of local memory{asked}: at most {MOST_STACK} are simulated")
+    return needed
 
 
 def _moves_stack(instruction: Instruction) -> bool:

@@ -180,3 +180,18 @@ def test_copies_and_matrices_take_uniform_and_shared_addresses_together(to: str)
     got, _ = run_lanes(code, {20: np.zeros(32, np.uint32)}, [24, 25, 26], None, memory, 1024)
     np.testing.assert_array_equal(got[:2], np.broadcast_to(116 + np.arange(32) % 4, (2, 32)))
     assert (got[2] == 116).all()
+
+
+@builds
+def test_hints_on_caches_change_no_value(arch: str, option: str) -> None:
+    x, y = np.arange(32, dtype=np.int32) ** 2, np.zeros(32, np.int32)
+    module(arch, option)["hints"].simulate(1, 32, [x, y])
+    np.testing.assert_array_equal(x, y)
+
+
+def test_a_stack_that_is_too_large_is_refused_by_name() -> None:
+    y, kernel = np.zeros(32, np.int32), module("sm_90", "-G")["recursive"]
+    kernel.simulate(1, 32, [y], stack=1 << 13)
+    assert y.tolist() == np.arange(32).cumsum().tolist()
+    with pytest.raises(LaunchError, match=r"of which stack=100000 asks for 100000: at most 65536 are simulated"):
+        kernel.simulate(1, 32, [y], stack=100_000)

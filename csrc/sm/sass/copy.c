@@ -89,21 +89,21 @@ static bool serve_pieces(const struct memop *whole, const struct copy *copy, uin
 bool copy_issue(struct memop *op) {
     struct copy copy;
     struct uop load = *op->u;
-    const uint32_t all = op->active;
     if (!targets(op, &copy)) return false;
-    op->active = copying(op);
-    for (uint32_t left = op->active; left && op->u->sub & COPY_ZFILL; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left), tail = op->addr[lane] & (op->u->width - 1u);
-        copy.keep[lane] = (uint8_t)(op->u->width - tail);
-        op->addr[lane] -= tail;
+    struct memop part = *op; /* the lanes that read */
+    part.active = copying(op);
+    for (uint32_t left = part.active; left && load.sub & COPY_ZFILL; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), tail = part.addr[lane] & (load.width - 1u);
+        copy.keep[lane] = (uint8_t)(load.width - tail);
+        part.addr[lane] -= tail;
     }
     load.aux = -1;
-    op->u = &load;
-    op->copy = &copy;
-    const uint32_t found = load.sub & COPY_ZFILL ? cut_short(op, &copy) : 0;
-    if (!(found ? serve_pieces(op, &copy, found) : lsu_serve(op))) return false;
-    write_zeros(op, &copy, (all & ~op->active) | found);
-    if (op->sm->check) check_copy(op, copy.to, all);
+    part.u = &load;
+    part.copy = &copy;
+    const uint32_t found = load.sub & COPY_ZFILL ? cut_short(&part, &copy) : 0;
+    if (!(found ? serve_pieces(&part, &copy, found) : lsu_serve(&part))) return false;
+    write_zeros(&part, &copy, (op->active & ~part.active) | found);
+    if (op->sm->check) check_copy(&part, copy.to, op->active);
     return true;
 }
 

@@ -114,3 +114,16 @@ __global__ void asserts(const int *g) { assert(g[threadIdx.x] < 5); }
 __global__ void traps(const int *g) {
     if (g[threadIdx.x] == 5) __trap();
 }
+
+// What a kernel says of caches without asking for a value.
+__global__ void hints(const int *x, int *y) {
+    int value;
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16;" ::"l"(x) : "memory");
+#endif
+    asm volatile("ld.global.L1::evict_unchanged.u32 %0, [%1];" : "=r"(value) : "l"(x + threadIdx.x) : "memory");
+    y[threadIdx.x] = value;
+}
+
+__device__ __noinline__ int sum_to(int n) { return n ? n + sum_to(n - 1) : 0; }
+__global__ void recursive(int *y) { y[threadIdx.x] = sum_to(threadIdx.x); }

@@ -291,6 +291,7 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     **dict.fromkeys(("PREEXIT", "ACQBULK"), _nothing),  # about the launch before and the one behind, of which is none
     "NANOSLEEP": _sleep,
     "CCTL": _cache_control,
+    "UBLKPF": _nothing,  # what memory is to bring into the L2
     "MEMBAR": _fence,
     "LDGDEPBAR": _plain("LDGDEPBAR"),
     "DEPBAR": _await_copies,
