@@ -16,7 +16,7 @@ LIMITED = [(name, build) for name, build in BUILDS if name in benchmarks.names()
 REGIONS = {"MV": 2, "FFT": 4}  # of a block, where there is more than one; MV: width 64, two tiles
 
 
-@pytest.mark.quick(17)
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("schedule", ["source", "list"])
 @pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
 def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedule: str) -> None:
@@ -31,7 +31,7 @@ def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedu
     assert result.counters["warps"] == problem.blocks * problem.threads // 32
 
 
-@pytest.mark.quick(9)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("extra_blocks", [1, 2, 3])
 @pytest.mark.parametrize(("name", "build"), LIMITED)
 def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
@@ -76,6 +76,7 @@ def test_divided_benchmarks_are_those_of_the_paper() -> None:
     assert tuple(name for name in benchmarks.names() if "co_hw" in benchmarks.get(name).variants) == DIVIDED
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(("name", "build"), BUILDS)
 def test_dynamic_instructions_are_barriers_under_static_management(name: str, build: str) -> None:
     """P53: same results and occupancy as the baseline, and nothing is allocated."""

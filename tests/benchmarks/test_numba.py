@@ -22,6 +22,7 @@ def for_numba(name: str, build: str) -> str:
     return f"{text}\n\nkernel = BENCHMARK.kernels[{build!r}]\n"
 
 
+@pytest.mark.quick(9)
 @pytest.mark.parametrize(("name", "build"), BUILDS)
 def test_outputs_under_the_simulator(name: str, build: str) -> None:
     problem = benchmarks.get(name).problem("tiny", build)
