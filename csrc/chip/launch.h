@@ -16,9 +16,8 @@
 struct launch {
     const struct config *cfg;
     const struct insn *code;
-    uint32_t code_count;
     const struct uniform *uniforms;
-    uint32_t uniform_count;
+    uint32_t code_count, uniform_count;
     struct program_meta meta;
     struct launch_dims dims;
     const uint32_t *blocks; /* NULL, or the numbers of the blocks to run, in order: of a sample */

@@ -105,7 +105,7 @@ static ALWAYS_INLINE void sum_row(const struct operands *o, int row, int registe
     const int each = type == TF32 ? 1 : 2, first = row % 8 * 4;
     const struct elements *const c = &o->c[row / 4];
     int32_t most[COLUMNS], part[2][COLUMNS] = {{0}};
-    double scale[COLUMNS]; /* of products, of which none is zero without being less than 2^-28 */
+    double scale[COLUMNS]; /* of products: exponents of those of halves are -28 at least */
     for (int n = 0; n < COLUMNS; n++) most[n] = c->exponent[row % 4 * COLUMNS + n];
     for (int q = 0; q < each * registers; q++) {
         const int32_t *const a = o->a[q / each * 2 + row / 8][q % each].exponent + first,
