@@ -164,6 +164,21 @@ static bool gather(struct warp *w) {
     return false;
 }
 
+/* Nobody is left who has not yielded: then nobody has any more, and the group with the lowest lane
+ * comes first, be it that which yielded last (h200: yield_turns.csv). Its place, or the depth
+ * if there is none. */
+static uint32_t first_yielded(struct warp *w) {
+    uint32_t first = w->depth;
+    for (uint32_t i = 0; i < w->depth; i++) {
+        struct stack_entry *g = &w->stack[i];
+        if (g->rpc != GROUP_YIELDED) continue;
+        g->rpc = GROUP_READY;
+        if (first == w->depth || bits_lowest(g->mask) < bits_lowest(w->stack[first].mask))
+            first = i;
+    }
+    return first;
+}
+
 /* Free whoever can go on, and let the oldest group do so that is ready; is there one? */
 static bool go_on(struct warp *w, uint32_t excused) {
     for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++)
@@ -171,15 +186,15 @@ static bool go_on(struct warp *w, uint32_t excused) {
     free_warpsync(w, GROUP_WARPSYNC);
     free_warpsync(w, GROUP_EXCLUSIVE);
     if (gather(w)) return true;
-    for (uint32_t state = GROUP_READY; state <= GROUP_YIELDED; state++)
-        for (uint32_t i = 0; i < w->depth; i++)
-            if (w->stack[i].rpc == state) {
-                w->pc = w->stack[i].pc;
-                w->mask = w->stack[i].mask;
-                take(w, i);
-                return true;
-            }
-    return false;
+    uint32_t next = w->depth;
+    for (uint32_t i = w->depth; i-- > 0;)
+        if (w->stack[i].rpc == GROUP_READY) next = i;
+    if (next == w->depth) next = first_yielded(w);
+    if (next == w->depth) return false;
+    w->pc = w->stack[next].pc;
+    w->mask = w->stack[next].mask;
+    take(w, next);
+    return true;
 }
 
 /* Nobody is active. Barrier registers do not wait for lanes that have yielded nor, if nobody could

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.hardware.hopper.bench import Bench, Row
 from experiments.hardware.hopper.findings import rows
-from experiments.hardware.hopper.probe_lanes import fence_rounds, matches, naps, shared_sums, yields
+from experiments.hardware.hopper.probe_lanes import fence_rounds, matches, naps, shared_sums, yield_turns, yields
 from smmux import gpus
 
 
@@ -29,6 +29,14 @@ def test_match_takes_as_long_as_there_are_values(bench: Bench) -> None:
 def test_lanes_that_let_others_go_on_take_a_cards_time(bench: Bench) -> None:
     for key, (card, found) in beside(bench, yields, ("what", "threads", "lanes"), "clocks").items():
         assert found == pytest.approx(card, rel=0.1), key
+
+
+def test_lanes_that_let_others_go_on_take_the_cards_turns(bench: Bench) -> None:
+    """In closed form: who has left the loop and comes to it again has its first try before the others, and then every
+    other one."""
+    for key, (card, found) in beside(bench, yield_turns, ("rounds", "lane", "round"), "tries").items():
+        rounds, lane, i = map(int, key)
+        assert card == found == sum(rounds * (32 - k) for k in range(lane)) + i * (32 - lane)
 
 
 def test_warps_sleep_until_the_clock_ticks(bench: Bench) -> None:

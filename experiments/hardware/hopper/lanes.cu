@@ -88,3 +88,20 @@ extern "C" __global__ void naps(unsigned *out, unsigned nanoseconds, int rounds)
         if (threadIdx.x % 32 == 0) out[i] = end - begin;
     }
 }
+
+// Each lane adds 1 to state[0] by compare and swap, `rounds` times: behind how many tries of all lanes its own that succeeds
+// comes. Who has left the loop goes on while the others try again.
+extern "C" __global__ void yield_turns(unsigned *turns, unsigned *state, int rounds) {
+    if (threadIdx.x == 0) state[0] = state[1] = 0;
+    __syncwarp();
+    for (int i = 0; i < rounds; i++) {
+        unsigned old = *(volatile unsigned *)state, seen, tries;
+        do {
+            seen = old;
+            __threadfence();
+            old = atomicCAS(state, seen, seen + 1);
+            tries = atomicAdd(state + 1, 1);
+        } while (old != seen);
+        turns[threadIdx.x * rounds + i] = tries;
+    }
+}

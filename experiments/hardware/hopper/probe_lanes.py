@@ -39,6 +39,20 @@ def yields(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
+def yield_turns(bench: Bench) -> Iterator[Row]:
+    """In which turn lanes of a warp go on that leave a loop of compare and swap one by one and come to it again:
+    behind how many tries of all lanes a try succeeds."""
+    state = bench.card.alloc(8)
+    for rounds in (1, 2, 3, 5):
+        out = bench.card.alloc(4 * 32 * rounds)
+        bench.module("lanes")["yield_turns"](1, 32, out, state, np.int32(rounds))
+        turns = bench.card.get(out, 32 * rounds, np.uint32).reshape(32, rounds)
+        for lane, i in np.ndindex(32, rounds):
+            yield {"rounds": rounds, "lane": lane, "round": i, "tries": int(turns[lane, i])}
+        bench.card.free(out)
+    bench.card.free(state)
+
+
 def shared_sums(bench: Bench) -> Iterator[Row]:
     """Clocks of sums on one word of shared memory by the first lanes of each warp, by compare and swap."""
     out = bench.card.alloc(128)
@@ -86,4 +100,11 @@ def naps(bench: Bench) -> Iterator[Row]:
     bench.card.free(out)
 
 
-PROBES = {"matches": matches, "yields": yields, "shared_sums": shared_sums, "fence_rounds": fence_rounds, "naps": naps}
+PROBES = {
+    "matches": matches,
+    "yields": yields,
+    "yield_turns": yield_turns,
+    "shared_sums": shared_sums,
+    "fence_rounds": fence_rounds,
+    "naps": naps,
+}
