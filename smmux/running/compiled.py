@@ -33,7 +33,6 @@ from smmux.running.constant_banks import (
     Sizes,
     constant_segment,
     module_memory,
-    own_shared_bytes,
     points_to_parameters,
     size_in_register,
     synchronises_grid,
@@ -48,7 +47,7 @@ __all__ = ["program_of", "simulate"]
 PREDICATES = 16
 SHARED_ALIGNMENT = 16
 MOST_STACK = 1 << 16
-"""Bytes of a thread's local memory that the core takes."""
+"""Bytes of a thread's local memory that the core takes (csrc/kernel/program.c)."""
 BARRIERS = {14, 15}
 """Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
@@ -132,7 +131,7 @@ def program_of(
     memory = memory or _Memory()
     fixed = -(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     held = 0 if _multiplexes(lowered.linked.instructions) else dynamic_shared
-    size = size_in_register(cubin.arch, own_shared_bytes(image, cubin.arch) + dynamic_shared)
+    size = size_in_register(cubin, name, dynamic_shared)
     reserved = min(fixed, SHARED_RESERVED) if cubin.arch >= 90 else 0  # in front, if the kernel has shared memory
     if not reserved and uses_reserved(cubin, lowered.linked.instructions):
         if held != dynamic_shared:
@@ -267,11 +266,8 @@ def _pack(
         buffers.append((own[-1][GAP:], heap, own[-1].nbytes - GAP, True))
     memory.buffers[:] = buffers
     room = heap, HEAP_OF_SM if heap else 0
-    shared, arrays_alone = program.shared_bytes + program.dynamic_bytes, own_shared_bytes(image, cubin.arch)
-    sizes = Sizes(
-        grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy, shared,
-        own=arrays_alone + dynamic_shared,
-    )  # fmt: skip
+    shared = program.shared_bytes + program.dynamic_bytes
+    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy, shared)
     constants = own[0][constants_offset(cubin) :].tobytes()
     const = constant_segment(cubin, image.name, lowered, parameters, constants, sizes)
     return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const, tuple(placed))

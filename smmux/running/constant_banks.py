@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smmux import _core
 from smmux.base.dimensions import Dim3
 from smmux.compiler.instruction import Instruction, Operand
-from smmux.compiler.sass.cubin import Cubin, KernelImage, Relocation, Variable
+from smmux.compiler.sass.cubin import Cubin, Relocation, Variable
 from smmux.compiler.sass.lowering.kernel import HEAP_BYTES, Lowered
 from smmux.compiler.sass.lowering.link import constants_offset
 from smmux.errors import LaunchError, did_you_mean
@@ -23,7 +23,6 @@ __all__ = [
     "Sizes",
     "constant_segment",
     "module_memory",
-    "own_shared_bytes",
     "points_to_parameters",
     "size_in_register",
     "synchronises_grid",
@@ -61,7 +60,7 @@ WHOLE = (2, 4)
 class Sizes:
     """What bank 0 says of a launch. heap: where the first SM's part of the heap lies, and the bytes of each. workspace:
     the address of the grid's barrier, or 0. parameters: that of a copy of the parameters in device memory, or 0.
-    shared: bytes of a block, with those that are reserved, if there are any; own: those of its arrays alone."""
+    shared: bytes of a block, with those that are reserved, if there are any."""
 
     grid: Dim3
     block: Dim3
@@ -72,7 +71,6 @@ class Sizes:
     workspace: int = 0
     parameters: int = 0
     shared: int = 0
-    own: int = 0
 
 
 def constant_segment(
@@ -91,7 +89,8 @@ def constant_segment(
         struct.pack_into("<4I3f", whole, ASKED_CLUSTER, image.cluster is not None, 1, 1, 1, 1.0, 1.0, 1.0)
         struct.pack_into("<3I", whole, CLUSTERS, *sizes.grid)
         struct.pack_into("<I", whole, CLUSTER_BLOCKS, 1)
-        struct.pack_into("<I", whole, SHARED_WHOLE, SHARED_RESERVED + sizes.own)
+        own = own_shared_bytes(cubin, name) + sizes.dynamic_shared
+        struct.pack_into("<I", whole, SHARED_WHOLE, SHARED_RESERVED + own)
     if cubin.arch >= 80:
         first = 0 if newer else max(sizes.shared - SHARED_RESERVED, 0)
         struct.pack_into("<I", whole, RESERVED_SIZE, SHARED_RESERVED)
@@ -115,15 +114,17 @@ def constant_segment(
     return bytes(whole)
 
 
-def own_shared_bytes(image: KernelImage, arch: int) -> int:
-    """The bytes of a kernel's own arrays in shared memory, in front of which compilers leave room from sm_90 on."""
-    return max(image.shared_bytes - SHARED_RESERVED, 0) if arch >= 90 else image.shared_bytes
+def own_shared_bytes(cubin: Cubin, name: str) -> int:
+    """The bytes of a kernel's static arrays in shared memory, in front of which compilers leave room from sm_90 on."""
+    whole = cubin.kernels[name].shared_bytes
+    return max(whole - SHARED_RESERVED, 0) if cubin.arch >= 90 else whole
 
 
-def size_in_register(arch: int, own: int) -> int:
-    """What SR_SMEMSZ says of a block with so many bytes in its arrays: those that it takes, in whole units."""
-    unit, reserved = (128, SHARED_RESERVED) if arch >= 80 else (256, 0)
-    return -(-own // unit) * unit + reserved
+def size_in_register(cubin: Cubin, name: str, dynamic_shared: int) -> int:
+    """What SR_SMEMSZ says of a block: the bytes that it takes, in the units of CUDA's occupancy tables, which an H200
+    keeps to (tests/sass/test_shared.py)."""
+    unit, reserved = (128, SHARED_RESERVED) if cubin.arch >= 80 else (256, 0)
+    return -(-(own_shared_bytes(cubin, name) + dynamic_shared) // unit) * unit + reserved
 
 
 def synchronises_grid(cubin: Cubin, instructions: Sequence[Instruction]) -> bool:
