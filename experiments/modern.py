@@ -409,6 +409,7 @@ def sizes(quick: bool = False, half: str = "open", largest: str = SIZES[-1], car
 EXPERIMENT = Experiment.of(
     globals(),
     plots=[plot, plot_errors],
+    drawable=lambda records, panel: bool(launches(records)),
     page=page,
     arguments={
         "card": {"choices": tuple(CARDS), "default": "h100", "help": "that was measured (%(default)s)"},

@@ -3,7 +3,8 @@
 The published values are the rows of `experiments/common/published.csv`; the kernels are in
 `experiments/common/kernels`, and their outputs are checked in every run. Without options each row is simulated.
 --gpu NAME runs everything that the machine can run, measured or not; `run(gpu=[machine])` does so with a machine of
-one's own, and --values adds a table of measurements of it.
+one's own, and --values adds a table of measurements of it. --card h100 or h200 simulates what `experiments.modern` does
+instead: kernels whose cycles the profiler of such a card counted, with errors by stratum.
 
 Where a machine's parameter was set from the very measurement, finding it again shows only that the parameter is at
 work; such rows are marked, and errors and correlations are given without them too.
@@ -11,15 +12,18 @@ work; such rows are marked, and errors and correlations are given without them t
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments import modern
 from experiments.common import tables
 from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.kernels import PROBES
@@ -44,6 +48,7 @@ The values are in [published.csv](../experiments/common/published.csv), the kern
 
 `python -m experiments.validation --gpu K20c` runs everything on one machine, measured or not. For a machine of your
 own, `experiments.validation.run(gpu=[machine])` gives the records, and `--values FILE` adds measurements of it.
+`--card h100` and `--card h200` simulate [kernels that ran on a card of today](modern.md) instead.
 
 ![simulated over measured](figures/validation.png)
 
@@ -261,6 +266,10 @@ def sizes(quick: bool = False) -> Mapping[str, Any]:
     return {"quick": quick}
 
 
+CARD: Mapping[str, Any] = {
+    "choices": tuple(modern.CARDS),
+    "help": "simulate kernels that the profiler of such a card measured instead",
+}
 EXPERIMENT = Experiment.of(
     globals(),
     plots=[plot],
@@ -273,10 +282,21 @@ EXPERIMENT = Experiment.of(
             "help": f"machines on which everything runs, of {', '.join(gpus.names())} (published rows alone)",
         },
         "values": {"type": Path, "metavar": "FILE", "help": "a table of further measurements, as published.csv"},
+        "card": CARD,
     },
     figsize=(4.6, 7.0),
 )
-main = EXPERIMENT.main
+
+ON_CARD = replace(modern.EXPERIMENT, name=EXPERIMENT.name, arguments={**modern.EXPERIMENT.arguments, "card": CARD})
+"""What --card asks for."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
+    asked = argparse.ArgumentParser(add_help=False)
+    asked.add_argument("--card")
+    return (ON_CARD if asked.parse_known_args(argv)[0].card else EXPERIMENT).main(argv)
+
 
 if __name__ == "__main__":
     sys.exit(main())

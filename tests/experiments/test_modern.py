@@ -150,6 +150,17 @@ def test_counterparts_are_of_the_open_half_and_right() -> None:
         assert modern.python_beside(rows[0])["python_error"] < 1
 
 
+@pytest.mark.checkout
+def test_the_readme_says_what_the_page_does() -> None:
+    root = Path(__file__).parents[2]
+    text = (root / "README.md").read_text()
+    said = re.search(r"are (\d+) % off an H100's in the mean, and as much in the half", text)
+    page = (root / "docs" / "modern.md").read_text()
+    means = [re.search(rf"^\| {row} \| \d+ \| ([\d.]+) %", page, re.MULTILINE) for row in ("all", "sealed")]
+    assert said
+    assert [round(float(mean[1])) for mean in means if mean] == [int(said[1])] * 2
+
+
 def test_it_is_drawn() -> None:
     rows = [record(name, size, 1.2 * measured()[name, size].cycles) for name in CHEAP for size in SIZES]
     for plot in modern.EXPERIMENT.plots:

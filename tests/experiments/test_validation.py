@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import validation
+from experiments import modern, validation
 from experiments.common.kernels import PROBES
 from experiments.common.kernels.global_rates import pins
 from experiments.common.kernels.probe import agrees
@@ -166,3 +166,17 @@ def test_longer_runs_have_the_same_rate(name: str) -> None:
     gpu = gpus.get(name)
     for probe in ("stream copy", "stream triad", "fft 512", "matrix product", "low occupancy copy"):
         assert PROBES[probe].run(gpu, True) == pytest.approx(PROBES[probe].run(gpu, False), rel=0.1)
+
+
+def test_kernels_that_a_card_measured_are_drawn_and_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        modern, "simulated", lambda machine, kernel, size, mhz: {"cycles": 2 * modern.measured()[kernel, size].cycles}
+    )
+    monkeypatch.setattr(modern, "kernels", dict)
+    assert validation.main(["--card", "h100", "--half", "both", "--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert all(re.search(rf"^{name} +\d+ +100\.0 %", text, re.MULTILINE) for name in ("streaming", "all", "sealed"))
+    assert all(other in text for other in ("Accel-Sim 1", "Accel-Sim 2", "Huerta et al.", "FlashGPU-Sim"))
+    assert {path.name for path in tmp_path.iterdir()} >= {"validation.png", "validation.json", "validation.csv"}
