@@ -12,21 +12,19 @@ work; such rows are marked, and errors and correlations are given without them t
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments import modern
-from experiments.common import tables
+from experiments.common import on_card_shown, tables
 from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.kernels import PROBES
+from experiments.common.on_card import CARDS
 from experiments.common.published import Published, published, sources
 from experiments.common.verdicts import Verdict
 from smmux import gpus
@@ -266,10 +264,6 @@ def sizes(quick: bool = False) -> Mapping[str, Any]:
     return {"quick": quick}
 
 
-CARD: Mapping[str, Any] = {
-    "choices": tuple(modern.CARDS),
-    "help": "simulate kernels that the profiler of such a card measured instead",
-}
 EXPERIMENT = Experiment.of(
     globals(),
     plots=[plot],
@@ -282,21 +276,15 @@ EXPERIMENT = Experiment.of(
             "help": f"machines on which everything runs, of {', '.join(gpus.names())} (published rows alone)",
         },
         "values": {"type": Path, "metavar": "FILE", "help": "a table of further measurements, as published.csv"},
-        "card": CARD,
+        "card": {
+            "choices": tuple(CARDS),
+            "help": "simulate kernels that such a card ran instead, of a --half, up to the --largest",
+        },
     },
+    instead={"card": on_card_shown.experiment("validation", __doc__)},
     figsize=(4.6, 7.0),
 )
-
-ON_CARD = replace(modern.EXPERIMENT, name=EXPERIMENT.name, arguments={**modern.EXPERIMENT.arguments, "card": CARD})
-"""What --card asks for."""
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
-    asked = argparse.ArgumentParser(add_help=False)
-    asked.add_argument("--card")
-    return (ON_CARD if asked.parse_known_args(argv)[0].card else EXPERIMENT).main(argv)
-
+main = EXPERIMENT.main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -81,6 +81,7 @@ class Experiment:
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
     arguments: options with values, by name, as `argparse.ArgumentParser.add_argument` takes them; one with nargs "?"
     is a word without a name.
+    instead: the experiment that an argument asks for, by the argument's name, which that one has too.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Experiment:
     figsize: tuple[float, float] | None = None
     drawable: Callable[[Sequence[Record], int], bool] = lambda records, panel: True
     page: Callable[[Sequence[Record]], str] | None = None
+    instead: Mapping[str, Experiment] = field(default_factory=dict)
 
     @classmethod
     def of(cls, script: Mapping[str, Any], **rest: Any) -> Experiment:
@@ -115,6 +117,9 @@ class Experiment:
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Run the command: print tables and verdicts, write NAME.json, .csv, .png and .pdf; the exit status."""
+        for name, other in self.instead.items():
+            if getattr(_parser(self).parse_known_args(argv)[0], name):
+                return other.main(argv)
         given = self.options_of(argv)
         try:
             interrupt.end_of_start()

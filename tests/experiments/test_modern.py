@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import smmux
 from experiments import modern, suites
-from experiments.common import suite_python, suite_runs
+from experiments.common import on_card, on_card_shown, suite_python, suite_runs
 from experiments.common.suite_runs import FOLDER, compiled, measured, provenance
 from experiments.suites import SIZES, STRATA, SUITES, WORKLOADS, Launch, is_open
 from smmux import gpus
@@ -40,7 +40,7 @@ def test_the_halves_are_those_that_were_fixed_before_anything_was_measured() -> 
         assert set(STRATA) - there <= {"tiny"}  # there is one suite of them
 
 
-@pytest.mark.parametrize("card", modern.CARDS)
+@pytest.mark.parametrize("card", on_card.CARDS)
 @pytest.mark.parametrize("kind, repeats", [("cycles", 3), ("counters", 1)])
 def test_each_launch_was_measured(kind: str, repeats: int, card: str) -> None:
     with (FOLDER / f"suites_{card}_{kind}.csv").open(newline="") as file:
@@ -48,7 +48,7 @@ def test_each_launch_was_measured(kind: str, repeats: int, card: str) -> None:
     assert sorted(rows) == sorted((name, size, n) for name in WORKLOADS for size in SIZES for n in range(repeats))
 
 
-@pytest.mark.parametrize("card", modern.CARDS)
+@pytest.mark.parametrize("card", on_card.CARDS)
 def test_the_code_is_that_which_ran_and_gave_right_results(card: str) -> None:
     about = provenance(card)
     files = sorted((FOLDER / "suites").glob("*.cubin"))
@@ -57,7 +57,7 @@ def test_the_code_is_that_which_ran_and_gave_right_results(card: str) -> None:
     assert about["attributes"]["multiprocessors"] == 132
 
 
-@pytest.mark.parametrize("card", modern.CARDS)
+@pytest.mark.parametrize("card", on_card.CARDS)
 def test_repeats_agree_and_clocks_are_those_of_the_card(card: str) -> None:
     for row in measured(card).values():
         assert row.lowest <= row.cycles <= row.highest < 1.4 * row.lowest
@@ -94,7 +94,7 @@ def test_wrong_results_are_seen() -> None:
 
 
 def record(name: str, size: str, cycles: float) -> dict[str, Any]:
-    return {"kernel": name, "size": size, "cycles": cycles} | modern.beside(
+    return {"kernel": name, "size": size, "cycles": cycles} | on_card.beside(
         {"kernel": name, "size": size, "cycles": cycles}
     )
 
@@ -105,11 +105,11 @@ def test_errors_are_relative_to_the_card() -> None:
         record(name, "large", factor * measured()[name, "large"].cycles)
         for name, factor in zip(names, (1.1, 0.7, 1), strict=True)
     ]
-    found = modern.errors(rows)
+    found = on_card.errors(rows)
     assert (found["mean"], found["median"], found["worst"]) == pytest.approx((0.4 / 3, 0.1, 0.3))
     assert found["bias"] == pytest.approx(-0.2 / 3)
     exact = [record(name, size, 3 * measured()[name, size].cycles) for name in names for size in SIZES]
-    assert modern.errors(exact)["correlation"] == pytest.approx(1)
+    assert on_card.errors(exact)["correlation"] == pytest.approx(1)
 
 
 def test_of_the_sealed_half_only_the_sum_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,23 +119,23 @@ def test_of_the_sealed_half_only_the_sum_is_told(monkeypatch: pytest.MonkeyPatch
     def in_python(machine: Any, kernel: str, size: str, mhz: int) -> dict[str, Any]:
         return {"python_cycles": measured()[kernel, size].cycles * 2, "python_instructions": 7, "python_registers": 9}
 
-    monkeypatch.setattr(modern, "simulated", simulated)
-    monkeypatch.setattr(modern, "in_python", in_python)
-    assert not modern.FROZEN
-    for half in modern.HALVES:
-        rows = modern.run(quick=True, jobs=1, half=half)
+    monkeypatch.setattr(on_card, "simulated", simulated)
+    monkeypatch.setattr(on_card, "in_python", in_python)
+    assert not on_card.FROZEN
+    for half in on_card.HALVES:
+        rows = on_card.run(quick=True, jobs=1, half=half)
         texts = [
-            modern.table(rows),
-            modern.page(rows).partition("## What")[2],
+            on_card_shown.table(rows),
+            on_card_shown.page(rows).partition("## What")[2],
             repr(rows),
-            repr(modern.summary(rows)),
-            modern.caption(rows),
+            repr(on_card.summary(rows)),
+            on_card_shown.caption(rows),
         ]
         told = {name for name in WORKLOADS for text in texts if re.search(rf"{re.escape(name)}\b", text)}
         assert told == {name for name, one in WORKLOADS.items() if is_open(one.suite) and half != "sealed"}
-        assert ("sealed" in modern.summary(rows)) == (half != "open")
-    assert modern.summary(rows)["sealed"]["mean"] == pytest.approx(1)
-    assert {verdict.reproduced for verdict in modern.check(rows) if "correlation" not in verdict.id} == {False}
+        assert ("sealed" in on_card.summary(rows)) == (half != "open")
+    assert on_card.summary(rows)["sealed"]["mean"] == pytest.approx(1)
+    assert {verdict.reproduced for verdict in on_card.check(rows) if "correlation" not in verdict.id} == {False}
 
 
 @pytest.mark.long
@@ -147,7 +147,7 @@ def test_counterparts_are_of_the_open_half_and_right() -> None:
         found = suite_python.in_python(gpus.get(gpus.COMPILED), name, "small")
         assert found["python_registers"] <= 32
         rows = [{"kernel": name, "size": "small"} | found]
-        assert modern.python_beside(rows[0])["python_error"] < 1
+        assert on_card.python_beside(rows[0])["python_error"] < 1
 
 
 @pytest.mark.checkout

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import modern, validation
+from experiments import validation
+from experiments.common import on_card
 from experiments.common.kernels import PROBES
 from experiments.common.kernels.global_rates import pins
 from experiments.common.kernels.probe import agrees
@@ -172,9 +173,9 @@ def test_kernels_that_a_card_measured_are_drawn_and_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        modern, "simulated", lambda machine, kernel, size, mhz: {"cycles": 2 * modern.measured()[kernel, size].cycles}
+        on_card, "simulated", lambda machine, kernel, size, mhz: {"cycles": 2 * on_card.measured()[kernel, size].cycles}
     )
-    monkeypatch.setattr(modern, "kernels", dict)
+    monkeypatch.setattr(on_card, "kernels", dict)
     assert validation.main(["--card", "h100", "--half", "both", "--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert all(re.search(rf"^{name} +\d+ +100\.0 %", text, re.MULTILINE) for name in ("streaming", "all", "sealed"))
