@@ -35,12 +35,12 @@ def machines(gpu: Gpu | str | None = None, card: str = "h100") -> list[Gpu]:
     return [gpus.get(gpu or CARDS[card])]
 
 
-def chosen(half: str, largest: str) -> list[tuple[str, str]]:
-    """Kernels of a half, and sizes up to one."""
+def chosen(half: str, largest: str, card: str = "h100") -> list[tuple[str, str]]:
+    """Kernels of a half that the card ran, and sizes up to one."""
     return [
         (name, size)
         for name, one in WORKLOADS.items() for size in SIZES[: SIZES.index(largest) + 1]
-        if half == "both" or is_open(one.suite) == (half == "open")
+        if (name, size) in measured(card) and (half == "both" or is_open(one.suite) == (half == "open"))
     ]  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def run(
     quick run has the small launches."""
     (machine,) = machines(gpu, card)
     known = measured(card)
-    longest_first = sorted(chosen(half, SIZES[0] if quick else largest), key=lambda of: -known[of].instructions)
+    longest_first = sorted(chosen(half, SIZES[0] if quick else largest, card), key=lambda of: -known[of].instructions)
     points = [
         {"machine": machine, "kernel": name, "size": size, "mhz": known[name, size].mhz} for name, size in longest_first
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.common import on_card, tables
 from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.on_card import CARDS, HALVES, PYTHON_BAR, card_of, errors, in_both, launches, summary
-from experiments.common.suite_runs import measured, provenance
+from experiments.common.suite_runs import measured, provenance, provenances
 from experiments.suites import SIZES, STRATA, SUITES, WORKLOADS, is_open
 from smmux.sweep import Record
 
@@ -153,15 +153,17 @@ def page(records: Sequence[Record]) -> str:
     """The page of the documentation."""
     card = card_of(records)
     about = provenance(card)
-    halves: dict[bool, list[str]] = {True: [], False: []}
-    for suite in SUITES:
-        halves[is_open(suite)].append(suite)
+    names = dict.fromkeys(name for name, _ in measured(card))
+    suites = [suite for suite in SUITES if any(WORKLOADS[name].suite == suite for name in names)]
+    halves = {half: ", ".join(suite for suite in suites if is_open(suite) == half) for half in (True, False)}
     lines = [
         PAGE_HEAD.format(
-            kernels=len(WORKLOADS), launches=len(measured(card)), card=about["card"], date=about["date"],
-            driver=about["nvidia_smi"]["driver_version"], open=", ".join(halves[True]), sealed=", ".join(halves[False]),
+            kernels=len(names), launches=len(measured(card)), card=about["card"], date=about["date"],
+            driver=about["nvidia_smi"]["driver_version"], open=halves[True], sealed=halves[False],
             options="" if card == "h100" else f" --card {card}", name=PAGES[card][0],
             title=PAGES[card][1], again=AGAIN.get(card, ""),
+            languages=", Python and Triton" if "triton" in suites else " and Python",
+            later="".join(ADDED.format(", ".join(of["suites"]), of["date"]) for of in provenances(card)[1:]),
         ),
         f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|",
     ]  # fmt: skip
@@ -215,17 +217,19 @@ AGAIN = {
     "h100": " A second measurement differs by 1.6 % in the mean, and by 3 % or more in a\ntenth of the launches.",
 }
 """How far measurements of a card differ from each other."""
+ADDED = "\nThis is where and when the first suites ran; {} came later, and ran on {}."
+"""What the page says of suites that were measured later."""
 PAGE_HEAD = """\
 # {title}
 
 Made by `python -m experiments.modern{options} --page docs/{name}.md`.
 
-{kernels} kernels in CUDA C++ and Python ([experiments/suites](../experiments/suites)) with data and checked results ran
+{kernels} kernels in CUDA C++{languages} ([experiments/suites](../experiments/suites)) with data and checked results ran
 at three sizes on an {card} ({date}, driver {driver}), {launches} launches, and the code that ran is simulated, at the
 clock of the card. Cycles are `sm__cycles_elapsed.max` of the profiler, the median of three: from launch to end, the
 launch's own floor included, with caches flushed before. The profiler left the clocks alone (1980 MHz, under
 heavy kernels less), since on a card that is shared they are not ours to set; another clock is an option of
-`experiments/hardware/measure_suites.py`.{again}
+`experiments/hardware/measure_suites.py`.{again}{later}
 
 Suites are halves by a rule that was fixed before anything was measured. Open: {open}. Sealed: {sealed}. Of the sealed
 half nobody has seen more than the sum, which is looked at for each state of the machine that is told here. Nothing of

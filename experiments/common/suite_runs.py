@@ -48,19 +48,23 @@ class Measured:
         return int(self.counters[INSTRUCTIONS])
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def rows(card: str, kind: str) -> list[dict[str, str]]:
+    """The rows of a table of a card, "cycles" or "counters": of all suites, those too that were measured later."""
+    found = []
+    for path in sorted(FOLDER.glob(f"suites_{card}_*{kind}.csv")):
+        with path.open(newline="", encoding="utf-8") as file:
+            found += list(csv.DictReader(file))
+    return found
 
 
 @lru_cache
 def measured(card: str = "h100") -> Mapping[tuple[str, str], Measured]:
     """What was measured of each kernel and size."""
     runs = defaultdict(list)
-    for row in _rows(FOLDER / f"suites_{card}_cycles.csv"):
+    for row in rows(card, "cycles"):
         runs[f"{row['suite']}.{row['kernel']}", row["size"]].append((float(row[CYCLES]), float(row[RATE])))
     found = {}
-    for row in _rows(FOLDER / f"suites_{card}_counters.csv"):
+    for row in rows(card, "counters"):
         key = f"{row['suite']}.{row['kernel']}", row["size"]
         counters = {name: float(value) for name, value in row.items() if "__" in name and value}
         cycles, mhz = [run[0] for run in runs[key]], statistics.median(run[1] for run in runs[key]) / 1e6
@@ -69,9 +73,15 @@ def measured(card: str = "h100") -> Mapping[tuple[str, str], Measured]:
     return found
 
 
+def provenances(card: str = "h100") -> list[dict[str, Any]]:
+    """Where and how it was measured: the first suites, then those of each later time."""
+    first, *later = sorted(FOLDER.glob(f"suites_{card}*.json"), key=lambda path: (len(path.stem), path.stem))
+    return [dict(json.loads(path.read_text("utf-8"))) for path in (first, *later)]
+
+
 def provenance(card: str = "h100") -> dict[str, Any]:
-    """Where and how it was measured."""
-    return dict(json.loads((FOLDER / f"suites_{card}.json").read_text("utf-8")))
+    """Where and how the first suites were measured."""
+    return provenances(card)[0]
 
 
 @lru_cache

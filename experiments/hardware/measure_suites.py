@@ -99,7 +99,7 @@ class Runner:
         launch: Launch = pickle.loads((self.data / f"{one.suite}.{one.name}.{size}").read_bytes())
         binary = (BINARIES / one.binary).read_bytes()
         module = self.modules[one.binary] = self.modules.get(one.binary) or self.card.load(binary)
-        function = module[symbol(binary) if one.suite == "numeric" else one.name]
+        function = module[symbol(binary) if one.alone else one.name]
         values = launch.values()
         arrays = {n: self.card.alloc(value.nbytes) for n, value in enumerate(values) if isinstance(value, np.ndarray)}
         arguments = one.passed(values, arrays.__getitem__)
@@ -184,6 +184,7 @@ def provenance(card: Card, options: argparse.Namespace) -> dict[str, Any]:
         "profiler": output_of("ncu", "--version").splitlines()[-1:],
         "command": f"ncu --clock-control {options.clock} --cache-control all",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"), "numpy": np.__version__,
+        "suites": options.suites.split(","),
         "code": {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:16] for p in sorted(BINARIES.glob("*.cubin"))},
     }  # fmt: skip
 

@@ -1,10 +1,11 @@
 """Kernels of many fields with data and checked results, at three sizes: small (some blocks), middle (about as many as
 an H100 holds at once), large (several times that).
 
-A suite is a file of CUDA C++ and the module of the same name, which says of each kernel what it is launched with: a
-function with the kernel's name makes a `Launch` from a random generator and a size. Only NumPy is needed, so that the
-same data go to a card and to the simulator. `WORKLOADS` holds all kernels, and `is_open` says which half a suite
-belongs to: errors of the sealed half are not looked at one by one while the machine is still being improved.
+A suite is a file of CUDA C++, or of kernels in Python, and the module of the same name, which says of each kernel what
+it is launched with: a function with the kernel's name makes a `Launch` from a random generator and a size. Only NumPy
+is needed, so that the same data go to a card and to the simulator. `WORKLOADS` holds all kernels, and `is_open` says
+which half a suite belongs to: errors of the sealed half are not looked at one by one while the machine is still being
+improved.
 """
 
 from __future__ import annotations
@@ -29,12 +30,20 @@ STRATA = ("streaming", "cache", "shared", "arithmetic", "divergent", "atomic", "
 SALT = 0
 """The first whole number with which each stratum that has several suites is in both halves; chosen, as all of this
 was, before anything had been measured."""
-SUITES = (
+FIRST = (
     "dense", "finance", "graphs", "images", "integers", "lattices", "layers", "matrices", "numeric", "particles",
     "signals", "single", "sorting", "sparse", "statistics", "strings", "transformer", "vectors",
 )  # fmt: skip
-MODULES = {"vectors": "vector_suite"}
+"""The suites that the halves were made of."""
+LATER = ("triton",)
+"""Suites that came when the first had been measured, which leave each of those in its half."""
+SUITES = (*FIRST, *LATER)
+MODULES = {"triton": "triton_suite", "vectors": "vector_suite"}
 """Suites whose modules have another name, which is taken elsewhere."""
+ALONE = ("numeric", "triton")
+"""Suites whose compilers make a file of GPU code for each kernel."""
+SCRATCH = {"triton": 2}
+"""Pointers to scratch memory that a compiler passes behind the arguments; these kernels need none of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +90,8 @@ class Workload:
 
     def passed(self, values: Sequence[Any], place: Callable[[int], Any]) -> list[Any]:
         """The parameters of the kernel for arguments, of which arrays lie at `place` of their index. Numba passes of an
-        array its owner and parent (none), elements, bytes of one, place, shape and strides."""
+        array its owner and parent (none), elements, bytes of one, place, shape and strides; Triton passes pointers to
+        scratch memory too."""
         found: list[Any] = []
         for index, value in enumerate(values):
             if not isinstance(value, np.ndarray):
@@ -91,12 +101,17 @@ class Workload:
                 found += map(np.int64, (*value.shape, *value.strides))
             else:
                 found.append(place(index))
-        return found
+        return found + [np.uint64(0)] * SCRATCH.get(self.suite, 0)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is the only kernel of its file of GPU code."""
+        return self.suite in ALONE
 
     @property
     def binary(self) -> str:
         """The file of its GPU code: that of the suite, and of the kernel where the compiler makes one for each."""
-        return f"{self.suite}.{self.name}.cubin" if self.suite == "numeric" else f"{self.suite}.cubin"
+        return f"{self.suite}.{self.name}.cubin" if self.alone else f"{self.suite}.cubin"
 
     def launch(self, size: str) -> Launch:
         """The launch of that size; always with the same data."""
@@ -123,10 +138,14 @@ def workload(stratum: str) -> Callable[[Callable[[Random, int], Launch]], Callab
 
 
 def is_open(suite: str) -> bool:
-    """Whether a suite is in the open half: of the suites in the order of SHA-256 of `SALT` and their names every second
-    one is, beginning with the first."""
-    order = sorted(SUITES, key=lambda name: hashlib.sha256(f"{SALT}{name}".encode()).hexdigest())
-    return order.index(suite) % 2 == 0
+    """Whether a suite is in the open half: of the first suites in the order of SHA-256 of `SALT` and their names every
+    second one is, beginning with the first; a later one is where this hash of its own is even."""
+
+    def digest(name: str) -> str:
+        return hashlib.sha256(f"{SALT}{name}".encode()).hexdigest()
+
+    place = int(digest(suite), 16) if suite in LATER else sorted(FIRST, key=digest).index(suite)
+    return place % 2 == 0
 
 
 for _suite in SUITES:
