@@ -187,7 +187,7 @@ def embedding_bag(rng: Random, size: int) -> Launch:
 @workload("mma")
 def matmul(rng: Random, size: int) -> Launch:
     tile_m, tile_n, *_ = constants("matmul")
-    m, n, k = ((128, 256, 128), (1_280, 2_112, 256), (1_920, 4_224, 384))[size]
+    m, n, k = ((128, 256, 128), (1_280, 2_112, 256), (1_920, 4_224, 320))[size]
     a, b = halves(rng, (m, k)), halves(rng, (k, n))
     out = a.astype(np.float32) @ b.astype(np.float32)
     args = [a, b, np.zeros((m, n), np.float16), m, n, k]
