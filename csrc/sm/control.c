@@ -29,7 +29,10 @@ static void issue_membar(struct sm *sm, uint32_t warp, const struct uop *u, uint
     struct warp *w = &sm->warps[warp];
     warp_goto(w, w->pc + 1);
     if (u->imm != FENCE_PLAIN) {
-        uint64_t until = t + (u->imm == FENCE_SYSTEM ? cfg->fence_system : cfg->fence_least);
+        const bool stores = w->accesses_pending > w->loads_pending;
+        uint64_t until = t + (u->imm == FENCE_SYSTEM ? cfg->fence_system
+                              : stores               ? cfg->fence_stores
+                                                     : cfg->fence_least);
         if (w->accesses_pending) {
             sm->fence_free = (sm->fence_free > t ? sm->fence_free : t) + cfg->fence_clk;
             if (sm->fence_free > until) until = sm->fence_free;

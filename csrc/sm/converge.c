@@ -14,6 +14,7 @@ void converge_begin(struct warp *w, uint32_t barriers) {
     memset(w->own->keepers, 0, barriers * sizeof *w->own->keepers);
     memset(w->own->gone, 0, barriers * sizeof *w->own->gone);
     w->own->turns = w->own->served = w->own->reduced = 0;
+    w->own->deferred = false;
     w->own->until = w->own->tries = 0;
     w->parted = false;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
@@ -30,18 +31,49 @@ static void abandon(struct warp *w, uint32_t mask) {
         if (w->stack[i].rpc == GROUP_COLLECTED && w->stack[i].mask & mask) take(w, i);
 }
 
-/* Put lanes aside; those that wait the same at the same instruction are one group. */
+/* Put lanes aside as a group of their own, the newest. */
+static void push(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
+    if (!mask) return;
+    abandon(w, mask);
+    assert(w->depth < STACK_DEPTH);
+    w->stack[w->depth++] = (struct stack_entry){pc, mask, state, others};
+}
+
+/* Put lanes aside; those that wait the same at the same instruction are one group, and those that
+ * are freed there together. */
 static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
     if (!mask) return;
     abandon(w, mask);
-    for (uint32_t i = 0; i < w->depth && state != GROUP_YIELDED; i++) {
+    for (uint32_t i = state == GROUP_READY && w->depth ? w->depth - 1 : 0; i < w->depth; i++) {
         struct stack_entry *g = &w->stack[i];
         if (g->pc != pc || g->rpc != state || g->others != others) continue;
         g->mask |= mask;
         return;
     }
-    assert(w->depth < STACK_DEPTH);
-    w->stack[w->depth++] = (struct stack_entry){pc, mask, state, others};
+    push(w, pc, mask, state, others);
+}
+
+/* The place of the newest group that is ready, or the depth if there is none. */
+static uint32_t newest_ready(const struct warp *w) {
+    for (uint32_t i = w->depth; i-- > 0;)
+        if (w->stack[i].rpc == GROUP_READY) return i;
+    return w->depth;
+}
+
+/* Lanes have parted from the active ones. Before, those that have parted last join older ones that
+ * are ready at the same instruction, as on a card (h200: group_orders.csv): not before there are
+ * newer ones, and not if their turn has come. */
+static void defer(struct warp *w, uint32_t pc, uint32_t mask) {
+    const uint32_t last = w->own->deferred ? newest_ready(w) : w->depth;
+    for (uint32_t i = last == w->depth ? 0 : last; i-- > 0;) {
+        const struct stack_entry g = w->stack[i];
+        if (g.rpc != GROUP_READY || g.pc != w->stack[last].pc) continue;
+        w->stack[last].mask |= g.mask;
+        take(w, i);
+        break;
+    }
+    push(w, pc, mask, GROUP_READY, 0);
+    w->own->deferred = true;
 }
 
 /* The lanes of all groups in that state. */
@@ -179,20 +211,20 @@ static uint32_t first_yielded(struct warp *w) {
     return first;
 }
 
-/* Free whoever can go on, and let the oldest group do so that is ready; is there one? */
+/* Free whoever can go on, and let the newest group do so that is ready, as a card does (h200:
+ * group_orders.csv); is there one? */
 static bool go_on(struct warp *w, uint32_t excused) {
     for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++)
         free_barrier(w, barrier, excused);
     free_warpsync(w, GROUP_WARPSYNC);
     free_warpsync(w, GROUP_EXCLUSIVE);
     if (gather(w)) return true;
-    uint32_t next = w->depth;
-    for (uint32_t i = w->depth; i-- > 0;)
-        if (w->stack[i].rpc == GROUP_READY) next = i;
+    uint32_t next = newest_ready(w);
     if (next == w->depth) next = first_yielded(w);
     if (next == w->depth) return false;
     w->pc = w->stack[next].pc;
     w->mask = w->stack[next].mask;
+    w->own->deferred = false;
     take(w, next);
     return true;
 }
@@ -210,33 +242,50 @@ static void settle(struct warp *w) {
     go_on(w, ~lanes_in(w, GROUP_BLOCK));
 }
 
-void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {
-    const uint32_t rest = w->mask & ~taken, next = w->pc + 1;
-    const bool back = target <= w->pc;
-    if (taken && rest && target != next) put(w, next, rest, GROUP_READY, 0);
-    if (taken) w->mask = target == next ? w->mask : taken;
-    w->pc = taken ? target : next;
-    if (!back || !w->depth || ++w->own->turns < PATIENCE) return;
-    put(w, w->pc, w->mask, GROUP_READY, 0);
+/* The active group has gone on for long: the others have their turns before it comes again. */
+static void let_others(struct warp *w) {
+    push(w, w->pc, w->mask, GROUP_READY, 0);
+    const struct stack_entry own = w->stack[w->depth - 1];
+    memmove(w->stack + 1, w->stack, (w->depth - 1) * sizeof *w->stack);
+    w->stack[0] = own;
     settle(w);
 }
 
-void converge_scatter(struct warp *w, const uint32_t target[32]) {
-    uint32_t left = w->mask;
-    const uint32_t first = target[bits_lowest(left)];
-    for (uint32_t mine; left; left &= ~mine) {
-        const uint32_t to = target[bits_lowest(left)];
-        mine = 0;
-        for (uint32_t lane = 0; lane < 32; lane++)
-            mine |= (left >> lane & 1) && target[lane] == to ? 1u << lane : 0;
-        if (to != first) put(w, to, mine, GROUP_READY, 0);
-        else w->mask = mine;
+/* Let the active group part: the smaller half goes on first, as on a card (h200:
+ * group_orders.csv), and of equal ones that at `pc`, if `stays`, or that at `target`. */
+static void part(struct warp *w, uint32_t taken, uint32_t target, uint32_t pc, bool stays) {
+    const uint32_t rest = w->mask & ~taken, more = bits_count(taken), fewer = bits_count(rest);
+    if (fewer < more + stays) {
+        defer(w, target, taken);
+        w->mask = rest;
+        w->pc = pc;
+    } else {
+        defer(w, pc, rest);
+        w->mask = taken;
+        w->pc = target;
     }
-    w->pc = first;
+}
+
+void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {
+    const uint32_t next = w->pc + 1;
+    const bool back = target <= w->pc;
+    if (taken && taken != w->mask && target != next) part(w, taken, target, next, true);
+    else w->pc = taken ? target : next;
+    if (!back || !w->depth || ++w->own->turns < PATIENCE) return;
+    let_others(w);
+}
+
+void converge_scatter(struct warp *w, const uint32_t target[32]) {
+    const uint32_t first = target[bits_lowest(w->mask)];
+    uint32_t taken = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        taken |= (w->mask >> lane & 1) && target[lane] == first ? 1u << lane : 0;
+    if (taken == w->mask) w->pc = first;
+    else part(w, taken, first, w->pc, false); /* the others do it again */
 }
 
 void converge_leave(struct warp *w, uint32_t lanes) {
-    put(w, w->pc + 1, w->mask & ~lanes, GROUP_READY, 0);
+    push(w, w->pc + 1, w->mask & ~lanes, GROUP_READY, 0);
     w->mask = lanes;
 }
 
@@ -246,9 +295,16 @@ void converge_enter(struct warp *w, uint32_t barrier) {
     w->pc++;
 }
 
+/* Who waited for these lanes alone goes on before them. */
 void converge_break(struct warp *w, uint32_t barrier, uint32_t lanes) {
     forget(w, barrier, lanes);
     w->pc++;
+    const uint32_t waiting = lanes_in(w, GROUP_BARRIER + barrier);
+    if (!waiting) return;
+    push(w, w->pc, w->mask, GROUP_READY, 0);
+    free_barrier(w, barrier, 0);
+    if (lanes_in(w, GROUP_BARRIER + barrier) == waiting) w->depth--;
+    else settle(w);
 }
 
 void converge_keep(struct warp *w, uint32_t barrier, uint32_t lanes, uint32_t *row, bool clear) {
@@ -286,16 +342,29 @@ static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
     settle(w);
 }
 
+/* Put those of the active lanes aside that say the same as the lowest one; the others do it again.
+ */
+static void put_first(struct warp *w, const uint32_t said[32], uint32_t state) {
+    const uint32_t others = said[bits_lowest(w->mask)];
+    uint32_t mine = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        mine |= (w->mask >> lane & 1) && said[lane] == others ? 1u << lane : 0;
+    push(w, w->pc, w->mask & ~mine, GROUP_READY, 0);
+    put(w, w->pc, mine, state, others);
+    settle(w);
+}
+
 void converge_wait(struct warp *w, uint32_t barrier) {
     put_apart(w, w->own->barriers[barrier], GROUP_BARRIER + barrier);
 }
 
 void converge_sync(struct warp *w, const uint32_t lanes[32], bool exclusive) {
-    put_apart(w, lanes, exclusive ? GROUP_EXCLUSIVE : GROUP_WARPSYNC);
+    if (exclusive) put_first(w, lanes, GROUP_EXCLUSIVE);
+    else put_apart(w, lanes, GROUP_WARPSYNC);
 }
 
 void converge_collect(struct warp *w, const uint32_t lanes[32]) {
-    put_apart(w, lanes, GROUP_COLLECTIVE);
+    put_first(w, lanes, GROUP_COLLECTIVE);
 }
 
 void converge_disperse(struct warp *w, const struct uop *code) {
@@ -307,7 +376,7 @@ void converge_disperse(struct warp *w, const struct uop *code) {
         }
         take(w, i);
         w->mask &= ~g.mask;
-        put(w, (uint32_t)code[g.pc].imm, g.mask, GROUP_READY, 0);
+        push(w, (uint32_t)code[g.pc].imm, g.mask, GROUP_READY, 0);
     }
     if (w->mask) w->pc++; /* who was not collected goes on */
     else settle(w);

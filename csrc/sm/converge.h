@@ -27,6 +27,7 @@ struct convergence {
     uint64_t until;   /* how long it waits for a barrier that it tries; 0: it does not */
     uint32_t tries;   /* in vain, one after the other */
     uint32_t reduced; /* what its last barrier that reduces has found */
+    bool deferred;    /* the newest group that is ready has parted from the active one */
     uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* loads into each register under way (obey.h) */
     uint32_t barriers[CONVERGENCE_BARRIERS][32];   /* whom each lane meets there */
     uint8_t kept[CONVERGENCE_BARRIERS][32];        /* views that it keeps elsewhere, in functions */

@@ -119,8 +119,9 @@ _MEMORY: dict[str, Value] = {
     "match_late": (11, "HOPPER"),  # counted_chains.csv: 369 clk for 32 values, 28 for one
     "match_late_wide": (13, "H200"),
     "match_clk": (2, "HOPPER"),  # intervals.csv: 63 clk for 32 values
-    "fence_least": (147, "HOPPER"),  # fences.csv
-    "fence_system": (916, "H200"),
+    "fence_least": (548, "HOPPER"),  # fences.csv
+    "fence_stores": (548, "HOPPER"),
+    "fence_system": (1255, "HOPPER"),
     "fence_clk": (27, "H200; DER"),  # fence_rounds.csv: stores and fences of 32 warps in turn
     "errbar_clk": (59, "HOPPER"),
     "yield_clk": (46, "H200; DER"),  # yields.csv
@@ -309,6 +310,9 @@ H200: dict[str, Value] = {
     "launch_start": (2870, "H200; FIT"),
     "launch_behind": (2870, "EST"),  # not measured there
     "block_start": (258, "H200"),
+    "fence_least": (147, "H200"),  # fences.csv
+    "fence_stores": (437, "H200"),
+    "fence_system": (916, "H200"),
     "grid_sync": (1846, "H200"),
     "const_miss": (70, "H200; DER"),  # 98 clk against 28
     "operand_miss": (55, "H200; DER"),  # operand_lines.csv: 57 clk against 2

@@ -9,7 +9,16 @@ import pytest
 
 from experiments.hardware.hopper.bench import Bench, Row
 from experiments.hardware.hopper.findings import rows
-from experiments.hardware.hopper.probe_lanes import fence_rounds, matches, naps, shared_sums, yield_turns, yields
+from experiments.hardware.hopper.probe_lanes import (
+    fence_rounds,
+    group_orders,
+    matches,
+    naps,
+    shared_sums,
+    swaps,
+    yield_turns,
+    yields,
+)  # fmt: skip
 from smmux import gpus
 
 
@@ -37,6 +46,25 @@ def test_lanes_that_let_others_go_on_take_the_cards_turns(bench: Bench) -> None:
     for key, (card, found) in beside(bench, yield_turns, ("rounds", "lane", "round"), "tries").items():
         rounds, lane, i = map(int, key)
         assert card == found == sum(rounds * (32 - k) for k in range(lane)) + i * (32 - lane)
+
+
+def test_groups_whose_lanes_have_parted_go_on_in_the_cards_order(bench: Bench) -> None:
+    """Every group of 60 runs, in turn: place in the kernel and lanes."""
+    card = [tuple(row.values()) for row in rows("h200", "group_orders")]
+    assert [tuple(map(str, row.values())) for row in group_orders(bench)] == card
+    assert sum(len(groups.split()) for _, _, groups in card) > 13_000
+
+
+def test_lanes_that_swap_and_warps_that_lock_take_a_cards_time(bench: Bench) -> None:
+    """Of one warp tries and groups are known; those of several depend on who comes first."""
+    keys = ("kernel", "blocks", "threads")
+    card = {tuple(row[key] for key in keys): row for row in rows("h200", "swaps")}
+    for row in swaps(bench):
+        there = card[tuple(str(row[key]) for key in keys)]
+        assert row["clocks"] == pytest.approx(float(there["clocks"]), rel=0.17)
+        slack = 0 if row["blocks"] == 1 and row["threads"] <= 32 else 0.4
+        for column in ("tries", "groups"):
+            assert row[column] == pytest.approx(float(there[column]), rel=slack), row
 
 
 def test_warps_sleep_until_the_clock_ticks(bench: Bench) -> None:

@@ -105,3 +105,40 @@ extern "C" __global__ void yield_turns(unsigned *turns, unsigned *state, int rou
         turns[threadIdx.x * rounds + i] = tries;
     }
 }
+
+// Each lane adds 1 to a word by compare and swap, `rounds` times: by warp tries, groups of lanes that try together, clocks.
+extern "C" __global__ void swaps(unsigned long long *out, unsigned long long *words, int place, int rounds) {
+    unsigned long long *word = words + place;
+    unsigned long long tries = 0, groups = 0, begin = clock64();
+    for (int i = 0; i < rounds; i++) {
+        unsigned long long old = *(volatile unsigned long long *)word, seen;
+        do {
+            unsigned together = __activemask();
+            groups += (together & -together) == 1u << threadIdx.x % 32;
+            tries++;
+            seen = old;
+            old = atomicCAS(word, seen, seen + 1);
+        } while (old != seen);
+    }
+    unsigned long long clocks = clock64() - begin;
+    out += (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 3;
+    atomicAdd(out, tries), atomicAdd(out + 1, groups), atomicMax(out + 2, clocks);
+}
+
+// The first lane of each warp adds 1 to a word under a lock, `rounds` times.
+extern "C" __global__ void locks(unsigned long long *out, unsigned long long *words, int place, int rounds) {
+    unsigned *lock = (unsigned *)(words + place);
+    unsigned long long tries = 0, begin = clock64();
+    if (threadIdx.x % 32) return;
+    for (int i = 0; i < rounds; i++) {
+        do tries++;
+        while (atomicCAS(lock, 0, 1));
+        __threadfence();
+        ((volatile unsigned *)lock)[1] = ((volatile unsigned *)lock)[1] + 1;
+        __threadfence();
+        atomicExch(lock, 0);
+    }
+    unsigned long long clocks = clock64() - begin;
+    out += (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 3;
+    out[0] = out[1] = tries, out[2] = clocks;
+}

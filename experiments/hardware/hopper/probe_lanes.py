@@ -53,6 +53,46 @@ def yield_turns(bench: Bench) -> Iterator[Row]:
     bench.card.free(state)
 
 
+def group_orders(bench: Bench) -> Iterator[Row]:
+    """In which order the groups of a warp go on whose lanes have parted: place in the kernel and lanes, turn by turn.
+    Clocks, of which a line keeps 28 bits, put the lists of all lanes in one order."""
+    words = 32 * 256
+    runs = {"branches": 4, "loops": 4, "tables": 8, "cases": 4, "jumps": 40}
+    for kernel, seed in ((kernel, seed) for kernel, seeds in runs.items() for seed in range(seeds)):
+        given, out, lists = (bench.card.alloc(size) for size in (256, 128, 8 * words))
+        bench.card.put(given, np.random.default_rng(seed).integers(0, 1000, 64).astype(np.int32))
+        bench.module("groups")[kernel](1, 32, given, out, lists)
+        lines = bench.card.get(lists, words, np.uint64)
+        for room in (given, out, lists):
+            bench.card.free(room)
+        lines = lines[lines != 0]
+        clocks = (lines >> np.uint64(36)).astype(np.int64)
+        clocks = (clocks - clocks[0] + (1 << 27)) % (1 << 28)
+        turns = [f"{int(line) >> 32 & 15}:{int(line) & 0xFFFFFFFF:08x}" for line in lines[np.argsort(clocks)]]
+        yield {"kernel": kernel, "seed": seed, "groups": " ".join(turns)}
+
+
+def swaps(bench: Bench) -> Iterator[Row]:
+    """Lanes that add to a word by compare and swap, or warps under a lock, of a few multiprocessors: tries of all,
+    groups of lanes that tried together, clocks of the slowest warp; means of eight places in the L2."""
+    rounds, places = np.int32(4), 1024 * np.arange(8, dtype=np.int32)
+    shapes = {"swaps": ((1, 1), (1, 8), (1, 32), (1, 96), (3, 32), (12, 32)), "locks": ((1, 32), (1, 256), (8, 32))}
+    for kernel, blocks, threads in ((name, *shape) for name, of in shapes.items() for shape in of):
+        warps, found = -(-threads // 32) * blocks, []
+        words = bench.card.alloc(8 * (int(places[-1]) + 1))
+        for place in places:
+            out = bench.card.alloc(24 * warps)
+            bench.module("lanes")[kernel](blocks, threads, out, words, place, rounds)
+            by_warp = bench.card.get(out, 3 * warps, np.uint64).reshape(warps, 3)
+            found.append((*by_warp[:, :2].sum(0), by_warp[:, 2].max()))
+            bench.card.free(out)
+        bench.card.free(words)
+        tries, groups, clocks = np.mean(np.array(found, float), 0)
+        yield {
+            "kernel": kernel, "blocks": blocks, "threads": threads, "tries": tries, "groups": groups, "clocks": clocks
+        }  # fmt: skip
+
+
 def shared_sums(bench: Bench) -> Iterator[Row]:
     """Clocks of sums on one word of shared memory by the first lanes of each warp, by compare and swap."""
     out = bench.card.alloc(128)
@@ -104,6 +144,8 @@ PROBES = {
     "matches": matches,
     "yields": yields,
     "yield_turns": yield_turns,
+    "group_orders": group_orders,
+    "swaps": swaps,
     "shared_sums": shared_sums,
     "fence_rounds": fence_rounds,
     "naps": naps,
