@@ -1,5 +1,6 @@
 #include "sm/pipe.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -64,6 +65,7 @@ static void pass(struct pipe *p, uint64_t now) {
 /* Take the first free clocks from t on, run by run; returns the last one. What lies beyond those
  * that are known is taken in a row, and all before it. */
 static ALWAYS_INLINE uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t count) {
+    assert(t / 64 >= p->known); /* nothing issues before now */
     while (count) {
         t = first_clock(p, t);
         if (t >= horizon(p)) return (p->solid = t + count) - 1;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import smmux
 from experiments.hardware.hopper.bench import Bench
 from experiments.hardware.hopper.findings import rows
 from experiments.hardware.hopper.probe_caches import constant_lanes, operand_lines
@@ -69,3 +70,24 @@ def test_it_does_not_depend_on_windows_and_threads(bench: Bench) -> None:
     whole = clocks(bench, 128, 528)
     for launch in ({"window": 50}, {"host_threads": 2}, {"window": 100, "host_threads": 3}):
         assert (clocks(bench, 128, 528, launch) == whole).all()
+
+
+def test_a_line_that_has_come_lets_nobody_go_on_before_now() -> None:
+    """Warps that waited for it and for their instructions went on in the past, where the pipe looked for free clocks
+    without end; sums of no products by blocks of 8 warps."""
+    module = smmux.load(
+        """extern "C" __global__ void rows(const int *first, const int *column, const double *value, const double *x,
+                                             double *y, int n) {
+               int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
+               if (row >= n) return;
+               double sum = 0;
+               for (int i = first[row] + lane; i < first[row + 1]; i += 32) sum += value[i] * __ldg(x + column[i]);
+               for (int o = 16; o; o /= 2) sum += __shfl_down_sync(~0u, sum, o);
+               if (!lane) y[row] = sum;
+           }""",
+        arch="sm_86",
+    )
+    y = np.ones(16)
+    arrays = [np.zeros(17, np.int32), np.zeros(1, np.int32), np.ones(1), np.ones(1), y]
+    assert module["rows"].simulate(2, 256, [*arrays, 16], gpu="H100").cycles < 10_000
+    assert not y.any()
