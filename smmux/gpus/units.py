@@ -27,7 +27,9 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "match_clk": (0, "NA"),
     "yield_clk": (0, "NA"),
     "yield_parted": (0, "NA"),
-    **dict.fromkeys(("fence_least", "fence_stores", "fence_system", "fence_clk", "errbar_clk", "sleep_least"), (0, "NA")),
+    **dict.fromkeys(
+        ("fence_least", "fence_stores", "fence_system", "fence_clk", "errbar_clk", "sleep_least"), (0, "NA")
+    ),
     "bar_interval": (0, "MODEL"),
     "launch_start": (0, "MODEL"),
     "launch_behind": (0, "MODEL"),

@@ -26,7 +26,7 @@ from smmux.base.tracebacks import brief
 from smmux.compiler.instruction import Instruction
 from smmux.compiler.pages import listing
 from smmux.compiler.sass import tools
-from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin
+from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin, with_kinds
 from smmux.compiler.sass.elf import MACHINE
 from smmux.compiler.sass.listing import read_kernel
 from smmux.compiler.sass.mangled_names import demangle, plain_name
@@ -100,11 +100,11 @@ class CompiledKernel:
         """Run the kernel and return the Result; NumPy arrays among the arguments are written in place.
 
         args: an array for a pointer; a NumPy scalar, also a structured one, for a value, or a Python number, which
-        takes the bytes of its parameter. dynamic_shared: bytes behind the static shared memory; None: as many as the
-        compiler says. variables: contents of the module's variables by name, which are written back for those of device
-        memory; each launch begins with them as the module has them. stack: bytes of a thread's stack for recursion and
-        `alloca`, of which the compiler does not know how many they need (cudaLimitStackSize on a card). gpu: the
-        machine, by default an H100.
+        gets its parameter's type, or where only a cubin is there its bytes. dynamic_shared: bytes behind the static
+        shared memory; None: as many as the compiler says. variables: contents of the module's variables by name, which
+        are written back for those of device memory; each launch begins with them as the module has them. stack: bytes
+        of a thread's stack for recursion and `alloca`, of which the compiler does not know how many they need
+        (cudaLimitStackSize on a card). gpu: the machine, by default an H100.
 
         Raises LaunchError for arguments or a launch that do not fit, CompileError for code that is not simulated, with
         the place of each such instruction, and other subclasses of KernelError for failures in the kernel.
@@ -165,6 +165,8 @@ class Module:
         return f"sm_{self.cubins[0].arch}"
 
     def __getitem__(self, name: str) -> CompiledKernel:
+        if not isinstance(name, str):
+            raise ConfigError(f"{self.name} has its kernels by name, not by {name!r}; list(module) has them in turn")
         if name in self.kernels:
             return self.kernels[name]
         found = [kernel for kernel in self.kernels.values() if name in _names(kernel)]
@@ -235,9 +237,15 @@ def load(
     it, and for a file that is damaged or has no code for the architecture.
     """
     arch = _arch(arch)
+    if isinstance(options, str):
+        raise ConfigError(f"options={options!r} is one string: pass a list of them, such as {options.split()!r}")
+    if isinstance(source, str) and not source.strip():
+        raise ConfigError("there is nothing to load: the source is empty")
     if language is not None and language not in LANGUAGES:
         raise ConfigError(f"language={language!r} is neither 'cuda' nor 'ptx'")
     if isinstance(source, bytes):
+        if not source.startswith(ELF) or int.from_bytes(source[18:20], "little") != MACHINE:
+            raise ConfigError("these bytes are no cubin: pass PTX and CUDA C++ as text, and other files by their path")
         return module_of([source], "<bytes>")
     if isinstance(source, str) and ("\n" in source or "{" in source or (language and not Path(source).is_file())):
         return _from_text(source, arch, options, language or _language(source), "<text>")
@@ -258,13 +266,19 @@ def load(
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is neither GPU code nor the text of a program") from None
     if (language or ("ptx" if path.suffix == ".ptx" else _language(text))) == "ptx":
-        return module_of([tools.assemble(text, arch, options, str(path))], path.name)
-    return module_of([tools.compile_cuda(path, arch, options)], path.name)
+        return module_of([tools.assemble(text, arch, options, str(path))], path.name, kinds=tools.parameter_kinds(text))
+    cubin, kinds = tools.compile_cuda(path, arch, options)
+    return module_of([cubin], path.name, kinds=kinds)
 
 
-def module_of(cubins: Sequence[bytes], name: str, sources: Mapping[str, str] | None = None) -> Module:
-    """The module of some cubins."""
-    read = tuple(read_cubin(data) for data in cubins)
+def module_of(
+    cubins: Sequence[bytes],
+    name: str,
+    sources: Mapping[str, str] | None = None,
+    kinds: Mapping[str, Sequence[str]] | None = None,
+) -> Module:
+    """The module of some cubins. kinds: types of parameters, by the linker's name of the kernel."""
+    read = tuple(with_kinds(read_cubin(data), kinds or {}) for data in cubins)
     kernels: dict[str, CompiledKernel] = {}
     for cubin in read:
         signatures = demangle(tuple(cubin.kernels))
@@ -283,8 +297,9 @@ def named_arguments(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str
 def _from_text(text: str, arch: str, options: Sequence[str], language: str, name: str) -> Module:
     """The module of a program given as text."""
     if language == "ptx":
-        return module_of([tools.assemble(text, arch, options, name)], name)
-    return module_of([tools.compile_cuda(Path(name), arch, options, text)], name, {name: text})
+        return module_of([tools.assemble(text, arch, options, name)], name, kinds=tools.parameter_kinds(text))
+    cubin, kinds = tools.compile_cuda(Path(name), arch, options, text)
+    return module_of([cubin], name, {name: text}, kinds)
 
 
 def _language(text: str) -> str:

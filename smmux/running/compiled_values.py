@@ -66,8 +66,27 @@ def parameter_bytes(image: KernelImage, values: Sequence[Any], addresses: dict[i
     return bytes(found)
 
 
+REALS: dict[str, type[np.floating[Any]]] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+"""Types of PTX that are no whole numbers."""
+
+
+def _check_kind(parameter: Parameter, value: Any) -> None:
+    """Refuse what would be bits of another type than the parameter's, where that is known."""
+    real, whole = parameter.kind in REALS, parameter.kind[:1] in ("s", "u")
+    if isinstance(value, np.generic):
+        wrong = (real and value.dtype.kind in "biu") or (whole and value.dtype.kind in "fc")
+    else:
+        wrong = (real and isinstance(value, (np.ndarray, list))) or (whole and isinstance(value, float))
+    if wrong:
+        given = value.dtype.name if isinstance(value, np.generic) else reprlib.repr(value)
+        wanted = "floating-point number" if real else "whole number"
+        bits = 8 * parameter.size
+        raise LaunchError(f"argument {parameter.ordinal} is a {wanted} of {bits} bits in the kernel, not {given}")
+
+
 def _bytes(parameter: Parameter, value: Any, addresses: dict[int, Address]) -> bytes:
     """The bytes of an argument."""
+    _check_kind(parameter, value)
     if isinstance(value, (np.ndarray, list)):
         return POINTER.pack(addresses[id(value)])
     return _structure(value, addresses)[0] if isinstance(value, tuple) else _scalar(parameter, value)
@@ -92,7 +111,9 @@ def _field(value: Any, addresses: dict[int, Address]) -> tuple[bytes, int]:
     if isinstance(value, np.generic):
         return value.tobytes(), value.dtype.alignment
     try:
-        return (np.float32(value) if isinstance(value, float) else np.int32(value)).tobytes(), 4
+        if isinstance(value, float):
+            return np.float32(value).tobytes(), 4
+        return (np.uint32(value) if value > np.iinfo(np.int32).max else np.int32(value)).tobytes(), 4
     except (TypeError, ValueError, OverflowError):
         raise LaunchError(f"a field of a structure is no number of 32 bits: {reprlib.repr(value)}") from None
 
@@ -104,6 +125,8 @@ def _scalar(parameter: Parameter, value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     try:
+        if parameter.kind in REALS and isinstance(value, int | float):
+            return bytes(REALS[parameter.kind](value).tobytes())
         if isinstance(value, float):
             return struct.pack({2: "<e", 4: "<f", 8: "<d"}[parameter.size], value)
         number = int(value) if isinstance(value, bool) else value.__index__()

@@ -25,7 +25,7 @@ MASKS = (0x1AB7AB5, 0xF2D5DA, 0x97C080, 0x1A04884, 0x1AA6785, 0x12ED900, 0x917B1
 @cache
 def module() -> Module:
     needed("nvcc", "nvdisasm")
-    return smmux.load(tools.compile_cuda(FOLDER / "sets.cu", "sm_90", ()))
+    return smmux.load(tools.compile_cuda(FOLDER / "sets.cu", "sm_90", ())[0])
 
 
 FIRST = 1 << 18

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -142,14 +143,55 @@ def test_names_of_kernels() -> None:
         (("nowhere.cu",), "nowhere.cu: No such file"),
         ((SAXPY, "90"), "arch='90' is no architecture"),
         ((SAXPY, 90), "arch=90 is no architecture"),
+        ((TEXT, "sm_90", "-O3 -G"), "pass a list of them, such as \\['-O3', '-G'\\]"),
+        (("",), "the source is empty"),
         ((TEXT, "sm_90", (), "opencl"), "neither 'cuda' nor 'ptx'"),
-        ((b"MZ",), "is no ELF file"),
+        ((b"MZ",), "these bytes are no cubin"),
         ((sys.executable, "sm_90"), "no GPU code|cuobjdump"),
     ],
 )
 def test_what_cannot_be_loaded_is_refused(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(smmux.ConfigError, match=message):
         smmux.load(*arguments)  # type: ignore[arg-type]
+
+
+SCALARS = """extern "C" __global__ void scalars(float a, double b, int c, unsigned char d, double *out) {
+    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+}"""
+
+
+def test_python_numbers_get_the_types_of_their_parameters() -> None:
+    module, out = smmux.load(SCALARS), np.zeros(4)
+    module["scalars"].simulate(1, 1, [2, 3, -4, True, out])
+    assert out.tolist() == [2, 3, -4, 1]
+    module["scalars"].simulate(1, 1, [0.5, np.float64(7), np.int32(1), np.uint8(9), out])
+    assert out.tolist() == [0.5, 7, 1, 9]
+    ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .f32 a, .param .u64 p) {\n"
+    ptx += ".reg .f32 x; .reg .u64 q; ld.param.f32 x, [a]; ld.param.u64 q, [p]; st.global.f32 [q], x; ret; }"
+    got = np.zeros(1, np.float32)
+    smmux.load(ptx)["k"].simulate(1, 1, [3, got])
+    assert got[0] == 3
+
+
+@pytest.mark.parametrize(
+    "place, value, message",
+    [
+        (0, np.int32(2), "argument 0 is a floating-point number of 32 bits in the kernel, not int32"),
+        (1, np.zeros(()), "argument 1 is a floating-point number of 64 bits in the kernel, not array(0.)"),
+        (2, 7.0, "argument 2 is a whole number of 32 bits in the kernel, not 7.0"),
+        (2, np.float32(7), "argument 2 is a whole number of 32 bits in the kernel, not float32"),
+    ],
+)
+def test_numbers_of_another_kind_than_the_parameter_are_refused(place: int, value: object, message: str) -> None:
+    given = [1.0, 2.0, 3, 4, np.zeros(4)]
+    given[place] = value
+    with pytest.raises(smmux.LaunchError, match=re.escape(message)):
+        smmux.load(SCALARS)["scalars"].simulate(1, 1, given)
+
+
+def test_kernels_have_names_and_no_numbers() -> None:
+    with pytest.raises(smmux.ConfigError, match="has its kernels by name, not by 0"):
+        smmux.load(SCALARS)[0]
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
@@ -312,7 +354,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["text"] for row in rows] == [one.text for one in fast.instructions]
     assert "FFMA.FTZ" in fast.listing()
     assert main(["sass", str(SAXPY), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["parameters"][2] == {"ordinal": 2, "offset": 8, "size": 8}
+    assert json.loads(capsys.readouterr().out)[0]["parameters"][2] == {
+        "ordinal": 2, "offset": 8, "size": 8, "kind": "u64",
+    }  # fmt: skip
     assert main(["sass", f"{SAXPY}:nothing"]) == 1
     assert "has no kernel 'nothing'" in capsys.readouterr().err
 

@@ -110,5 +110,5 @@ class SimulatedBench(Bench):
             self.cubins.mkdir(parents=True, exist_ok=True)
             source, *options = SHORTER.get(name, (f"{name}.cu",))
             with whole_files.replacing(path) as (draft,):
-                draft.write_bytes(tools.compile_cuda(FOLDER / source, "sm_90", options))
+                draft.write_bytes(tools.compile_cuda(FOLDER / source, "sm_90", options)[0])
         return path.read_bytes()

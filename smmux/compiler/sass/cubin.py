@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from smmux.compiler.sass import kernel_attributes as info
 from smmux.compiler.sass.elf import MOST_BYTES, Elf, Section, Symbol, damaged
 
-__all__ = ["Cubin", "KernelImage", "Parameter", "Relocation", "Variable", "read_cubin"]
+__all__ = ["Cubin", "KernelImage", "Parameter", "Relocation", "Variable", "read_cubin", "with_kinds"]
 
 ENTRY = 0x10
 """Bit of a symbol's `other`: a kernel."""
@@ -22,11 +23,13 @@ OBJECT, FUNCTION = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a kernel: its bytes lie at `param_base + offset` of constant bank 0."""
+    """A parameter of a kernel: its bytes lie at `param_base + offset` of constant bank 0. kind: its type in PTX, as
+    `f32`, where the source said so; empty for structures."""
 
     ordinal: int
     offset: int
     size: int
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,3 +304,19 @@ def _part(section: str) -> tuple[str, str]:
         if section.startswith(start):
             return part, section[len(start) :]
     return "", ""
+
+
+def with_kinds(cubin: Cubin, kinds: Mapping[str, Sequence[str]]) -> Cubin:
+    """The module with the types of its kernels' parameters, by the kernel's name."""
+    kernels = {
+        name: replace(
+            image,
+            parameters=tuple(
+                replace(parameter, kind=kind) for parameter, kind in zip(image.parameters, kinds[name], strict=True)
+            ),
+        )
+        if len(kinds.get(name, ())) == len(image.parameters)
+        else image
+        for name, image in cubin.kernels.items()
+    }
+    return replace(cubin, kernels=MappingProxyType(kernels))

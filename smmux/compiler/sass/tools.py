@@ -7,18 +7,19 @@ CUDA_PATH), then in PATH. What they make is kept on disk (see `code_cache`).
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from smmux.compiler.sass import code_cache as cache
 from smmux.errors import CompileError, ConfigError
 
-__all__ = ["assemble", "compile_cuda", "disassemble", "environment_folders", "extract", "find_tool"]
+__all__ = ["assemble", "compile_cuda", "disassemble", "environment_folders", "extract", "find_tool", "parameter_kinds"]
 
 INSTALL = "pip install 'smmux[cuda]'"
 PURPOSE = {
@@ -56,8 +57,13 @@ def environment_folders() -> list[Path]:
     return [folder for root in roots for folder in sorted(root.glob("*/bin"), reverse=True)]
 
 
-def compile_cuda(source: Path, arch: str, options: Sequence[str] = (), text: str | None = None) -> bytes:
-    """The cubin of a file of CUDA C++; of `text`, if it is given, which errors and lines call by the file's name.
+Kinds = Mapping[str, Sequence[str]]
+"""By the name of a kernel, the type of each of its parameters in PTX, as `f32`; empty for structures."""
+
+
+def compile_cuda(source: Path, arch: str, options: Sequence[str] = (), text: str | None = None) -> tuple[bytes, Kinds]:
+    """The cubin of a file of CUDA C++, and the types of its kernels' parameters; of `text`, if it is given, which
+    errors and lines call by the file's name.
 
     Raises CompileError with the compiler's messages, and ConfigError if a tool is missing.
     """
@@ -69,20 +75,44 @@ def compile_cuda(source: Path, arch: str, options: Sequence[str] = (), text: str
     tools = [nvcc, nvcc.parent / "ptxas", nvcc.parent.parent / "nvvm" / "bin" / "cicc", host]
     setting = [os.environ.get(name) for name in ENVIRONMENT]
     where = str(source) if text is not None else str(source.resolve())
-    key = cache.key_of("nvcc", content, where, os.getcwd(), command, setting, [_identity(tool) for tool in tools])
+    key = cache.key_of("nvcc 2", content, where, os.getcwd(), command, setting, [_identity(tool) for tool in tools])
     if (known := cache.fetch_unless_changed(key)) is not None:
-        return known
+        return _unpacked(known)
     with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
         made, needed = Path(folder, "code.cubin"), Path(folder, "needed.d")
         place = source.resolve()
         if text is not None:
             place = Path(folder, "text.cu")
             place.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8")
-        _run([str(nvcc), *command, "-MD", "-MF", str(needed), "-o", str(made), str(place)], str(source))
+        keep = ["-keep", "-keep-dir", folder]
+        _run([str(nvcc), *command, *keep, "-MD", "-MF", str(needed), "-o", str(made), str(place)], str(source))
         result = _result(made, nvcc)
+        kinds: dict[str, list[str]] = {}
+        for ptx in Path(folder).glob("*.ptx"):
+            kinds |= parameter_kinds(ptx.read_text(errors="replace"))
         files = _dependencies(needed.read_text(errors="surrogateescape"))
-        cache.keep_with_files(key, result, [name for name in files if Path(name) != place])
-    return result
+        packed = json.dumps(kinds).encode() + b"\n" + result
+        cache.keep_with_files(key, packed, [name for name in files if Path(name) != place])
+    return result, kinds
+
+
+def _unpacked(packed: bytes) -> tuple[bytes, Kinds]:
+    """What the cache has of `compile_cuda`."""
+    kinds, _, cubin = packed.partition(b"\n")
+    return cubin, json.loads(kinds)
+
+
+def parameter_kinds(ptx: str) -> dict[str, list[str]]:
+    """The types of the parameters of a PTX module's kernels.
+
+    >>> parameter_kinds(".entry k( .param .u64 .ptr .align 1 k_0, .param .f32 k_1, .param .align 4 .b8 k_2[8] ) { }")
+    {'k': ['u64', 'f32', '']}
+    """
+    found = {}
+    for name, listed in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
+        parameters = re.findall(r"\.param\b([^,]*)", listed)
+        found[name] = ["" if "[" in one else (re.findall(r"\.([usbf]\d+)\b", one) or [""])[0] for one in parameters]
+    return found
 
 
 def assemble(ptx: str, arch: str, options: Sequence[str] = (), name: str = "<ptx>") -> bytes:
