@@ -335,6 +335,8 @@ void sm_run(struct sm *sm, uint64_t end, bool replaced) {
 
 void sm_close(struct sm *sm, uint64_t end) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
+    /* What its last block has left shows at the end of that interval, however far it has run. */
+    if (sm->trace && sm->trace->next < end) trace_sample(sm);
     for (int id = CACHE_DATA; id < CACHE_COUNT; id++)
         if (sm->caches[id].present) cache_check(&sm->caches[id].cache);
     sm->count.scheduler_cycles = end * schedulers;

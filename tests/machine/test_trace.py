@@ -175,6 +175,23 @@ def test_an_interval_that_the_grid_ends_in_has_room_whatever_the_window(gpu: str
     assert intervals == {64, 128}, "no time line was full"
 
 
+def test_what_the_last_block_leaves_shows_when_it_ends_whatever_the_window() -> None:
+    """A launch that ends long after its last block, as those do that have used memory."""
+    machine = gpus.get("GTX480-16K").replace(launch_end=8_000)
+    for count in range(0, 130, 5):
+        program = Assembler()
+        program("mov.b32", d=2, a=program.param(0))
+        program("ld.global", d=1, a=2, width=4, aux=0)
+        for _ in range(count):
+            program("nop")
+        program("exit")
+        runs = (
+            program.run(machine, trace=1, window=window, buffers=[np.zeros(32, np.float32)]) for window in (0, 1, 3)
+        )
+        first, *others = (run["trace"]["samples"] for run in runs)
+        assert others == [first] * 2, count
+
+
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K"])
 def test_the_last_sample_ends_with_the_grid_and_begins_where_the_one_before_ends(gpu: str) -> None:
     ends: Counter[bool] = Counter()
