@@ -6,7 +6,7 @@
 /* The states in which a warp has been seen, as hashes, and when its values were made, then. */
 struct watched {
     uint64_t state[WATCH_STATES], made[WATCH_STATES];
-    bool back;  /* one of them twice, and it need not have waited for memory in between */
+    bool back;  /* one of them again: now, not to wait for memory, or, if it has moved, ever */
     bool moved; /* one of them twice, and it has issued in between */
 };
 
@@ -63,11 +63,13 @@ static bool waits_for_memory(const struct sm *sm, uint32_t slot) {
 static void look(struct watched *seen, const struct sm *sm, uint32_t slot, uint32_t sample) {
     const struct warp *w = &sm->warps[slot];
     const uint64_t state = state_of(sm, w), made = made_of(sm, w);
+    bool again = false;
     for (uint32_t k = 0; k < WATCH_STATES; k++) {
         if (seen->state[k] != state) continue;
         seen->moved |= seen->made[k] != made;
-        seen->back |= seen->moved || !waits_for_memory(sm, slot);
+        again = true;
     }
+    seen->back = seen->moved || (again && !waits_for_memory(sm, slot));
     seen->state[sample % WATCH_STATES] = state;
     seen->made[sample % WATCH_STATES] = made;
 }

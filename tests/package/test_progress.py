@@ -90,6 +90,25 @@ def test_a_kernel_that_computes_is_not():
 
 
 @pytest.mark.long
+@cuda.jit
+def in_turns(a, n):
+    """Warps wait long at a barrier for one, and then that one for them."""
+    x = 0
+    for turn in range(2):
+        if (cuda.threadIdx.x < 32) == (turn == 0):
+            for k in range(n):
+                x = x * 3 + k
+        cuda.syncthreads()
+    a[cuda.threadIdx.x] = x
+
+
+@pytest.mark.long
+def test_a_kernel_whose_warps_have_waited_for_one_another_is_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert in_turns.simulate(1, 128, (np.zeros(128, np.int32), 600_000), max_cycles=None).cycles > 4_000_000
+
+
 def test_a_kernel_on_a_slow_host_is_not():
     """Its warps stand where they were for seconds, but for few cycles."""
     small = gpus.get("GTX285").replace(sm_count=1)
