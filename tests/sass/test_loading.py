@@ -189,6 +189,11 @@ def test_numbers_of_another_kind_than_the_parameter_are_refused(place: int, valu
         smmux.load(SCALARS)["scalars"].simulate(1, 1, given)
 
 
+def test_a_cubin_of_a_kernel_without_parameters_is_loaded() -> None:
+    (cubin,) = smmux.load('extern "C" __global__ void nothing() {}').cubins
+    assert smmux.load(cubin.data)["nothing"].simulate(1, 32).counters["blocks"] == 1
+
+
 def test_kernels_have_names_and_no_numbers() -> None:
     with pytest.raises(smmux.ConfigError, match="has its kernels by name, not by 0"):
         smmux.load(SCALARS)[0]

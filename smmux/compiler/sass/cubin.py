@@ -307,16 +307,14 @@ def _part(section: str) -> tuple[str, str]:
 
 
 def with_kinds(cubin: Cubin, kinds: Mapping[str, Sequence[str]]) -> Cubin:
-    """The module with the types of its kernels' parameters, by the kernel's name."""
-    kernels = {
-        name: replace(
-            image,
-            parameters=tuple(
-                replace(parameter, kind=kind) for parameter, kind in zip(image.parameters, kinds[name], strict=True)
-            ),
-        )
-        if len(kinds.get(name, ())) == len(image.parameters)
-        else image
-        for name, image in cubin.kernels.items()
-    }
-    return replace(cubin, kernels=MappingProxyType(kernels))
+    """The module with the types of its kernels' parameters, by the kernel's name; those that are not known stay so."""
+    return replace(cubin, kernels=MappingProxyType({name: _typed(of, kinds) for name, of in cubin.kernels.items()}))
+
+
+def _typed(image: KernelImage, kinds: Mapping[str, Sequence[str]]) -> KernelImage:
+    """A kernel with the types of its parameters."""
+    own = kinds.get(image.name, ())
+    if len(own) != len(image.parameters):
+        return image
+    typed = (replace(parameter, kind=kind) for parameter, kind in zip(image.parameters, own, strict=True))
+    return replace(image, parameters=tuple(typed))
