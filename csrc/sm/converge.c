@@ -31,12 +31,16 @@ static void abandon(struct warp *w, uint32_t mask) {
         if (w->stack[i].rpc == GROUP_COLLECTED && w->stack[i].mask & mask) take(w, i);
 }
 
-/* Put lanes aside as a group of their own, the newest. */
-static void push(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
-    if (!mask) return;
-    abandon(w, mask);
+static void add(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
     assert(w->depth < STACK_DEPTH);
     w->stack[w->depth++] = (struct stack_entry){pc, mask, state, others};
+}
+
+/* Put lanes aside that are ready, as a group of their own, the newest. */
+static void push(struct warp *w, uint32_t pc, uint32_t mask) {
+    if (!mask) return;
+    abandon(w, mask);
+    add(w, pc, mask, GROUP_READY, 0);
 }
 
 /* Put lanes aside; those that wait the same at the same instruction are one group, and those that
@@ -50,7 +54,7 @@ static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint
         g->mask |= mask;
         return;
     }
-    push(w, pc, mask, state, others);
+    add(w, pc, mask, state, others);
 }
 
 /* The place of the newest group that is ready, or the depth if there is none. */
@@ -60,20 +64,33 @@ static uint32_t newest_ready(const struct warp *w) {
     return w->depth;
 }
 
-/* Lanes have parted from the active ones. Before, those that have parted last join older ones that
- * are ready at the same instruction, as on a card (h200: group_orders.csv): not before there are
- * newer ones, and not if their turn has come. */
-static void defer(struct warp *w, uint32_t pc, uint32_t mask) {
-    const uint32_t last = w->own->deferred ? newest_ready(w) : w->depth;
-    for (uint32_t i = last == w->depth ? 0 : last; i-- > 0;) {
+/* The newest group that is ready joins an older one that is ready at the same instruction. */
+static void join(struct warp *w) {
+    const uint32_t last = newest_ready(w);
+    for (uint32_t i = last; i-- > 0;) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != GROUP_READY || g.pc != w->stack[last].pc) continue;
         w->stack[last].mask |= g.mask;
         take(w, i);
-        break;
+        return;
     }
-    push(w, pc, mask, GROUP_READY, 0);
+}
+
+/* Lanes have parted from the active ones. Those that parted before join others only now, and not if
+ * their turn has come since, as on a card (h200: group_orders.csv). */
+static void defer(struct warp *w, uint32_t pc, uint32_t mask) {
+    if (w->own->deferred) join(w);
+    push(w, pc, mask);
     w->own->deferred = true;
+}
+
+/* Those of some lanes for which a row says the same as for the lowest of them. */
+static uint32_t like_lowest(uint32_t lanes, const uint32_t row[32]) {
+    const uint32_t same = row[bits_lowest(lanes)];
+    uint32_t found = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        found |= (lanes >> lane & 1) && row[lane] == same ? 1u << lane : 0;
+    return found;
 }
 
 /* The lanes of all groups in that state. */
@@ -244,7 +261,7 @@ static void settle(struct warp *w) {
 
 /* The active group has gone on for long: the others have their turns before it comes again. */
 static void let_others(struct warp *w) {
-    push(w, w->pc, w->mask, GROUP_READY, 0);
+    push(w, w->pc, w->mask);
     const struct stack_entry own = w->stack[w->depth - 1];
     memmove(w->stack + 1, w->stack, (w->depth - 1) * sizeof *w->stack);
     w->stack[0] = own;
@@ -254,8 +271,8 @@ static void let_others(struct warp *w) {
 /* Let the active group part: the smaller half goes on first, as on a card (h200:
  * group_orders.csv), and of equal ones that at `pc`, if `stays`, or that at `target`. */
 static void part(struct warp *w, uint32_t taken, uint32_t target, uint32_t pc, bool stays) {
-    const uint32_t rest = w->mask & ~taken, more = bits_count(taken), fewer = bits_count(rest);
-    if (fewer < more + stays) {
+    const uint32_t rest = w->mask & ~taken;
+    if (bits_count(rest) < bits_count(taken) + stays) {
         defer(w, target, taken);
         w->mask = rest;
         w->pc = pc;
@@ -276,16 +293,13 @@ void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {
 }
 
 void converge_scatter(struct warp *w, const uint32_t target[32]) {
-    const uint32_t first = target[bits_lowest(w->mask)];
-    uint32_t taken = 0;
-    for (uint32_t lane = 0; lane < 32; lane++)
-        taken |= (w->mask >> lane & 1) && target[lane] == first ? 1u << lane : 0;
+    const uint32_t first = target[bits_lowest(w->mask)], taken = like_lowest(w->mask, target);
     if (taken == w->mask) w->pc = first;
     else part(w, taken, first, w->pc, false); /* the others do it again */
 }
 
 void converge_leave(struct warp *w, uint32_t lanes) {
-    push(w, w->pc + 1, w->mask & ~lanes, GROUP_READY, 0);
+    push(w, w->pc + 1, w->mask & ~lanes);
     w->mask = lanes;
 }
 
@@ -301,7 +315,7 @@ void converge_break(struct warp *w, uint32_t barrier, uint32_t lanes) {
     w->pc++;
     const uint32_t waiting = lanes_in(w, GROUP_BARRIER + barrier);
     if (!waiting) return;
-    push(w, w->pc, w->mask, GROUP_READY, 0);
+    push(w, w->pc, w->mask);
     free_barrier(w, barrier, 0);
     if (lanes_in(w, GROUP_BARRIER + barrier) == waiting) w->depth--;
     else settle(w);
@@ -333,11 +347,8 @@ void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const ui
 /* Put the active lanes aside, those apart that say something else. */
 static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
     for (uint32_t left = w->mask, mine; left; left &= ~mine) {
-        const uint32_t others = said[bits_lowest(left)];
-        mine = 0;
-        for (uint32_t lane = 0; lane < 32; lane++)
-            mine |= (left >> lane & 1) && said[lane] == others ? 1u << lane : 0;
-        put(w, w->pc, mine, state, others);
+        mine = like_lowest(left, said);
+        put(w, w->pc, mine, state, said[bits_lowest(left)]);
     }
     settle(w);
 }
@@ -345,12 +356,9 @@ static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
 /* Put those of the active lanes aside that say the same as the lowest one; the others do it again.
  */
 static void put_first(struct warp *w, const uint32_t said[32], uint32_t state) {
-    const uint32_t others = said[bits_lowest(w->mask)];
-    uint32_t mine = 0;
-    for (uint32_t lane = 0; lane < 32; lane++)
-        mine |= (w->mask >> lane & 1) && said[lane] == others ? 1u << lane : 0;
-    push(w, w->pc, w->mask & ~mine, GROUP_READY, 0);
-    put(w, w->pc, mine, state, others);
+    const uint32_t mine = like_lowest(w->mask, said);
+    push(w, w->pc, w->mask & ~mine);
+    put(w, w->pc, mine, state, said[bits_lowest(mine)]);
     settle(w);
 }
 
@@ -376,7 +384,7 @@ void converge_disperse(struct warp *w, const struct uop *code) {
         }
         take(w, i);
         w->mask &= ~g.mask;
-        push(w, (uint32_t)code[g.pc].imm, g.mask, GROUP_READY, 0);
+        push(w, (uint32_t)code[g.pc].imm, g.mask);
     }
     if (w->mask) w->pc++; /* who was not collected goes on */
     else settle(w);

@@ -34,11 +34,9 @@ void operands_answer(struct sm *sm, uint64_t at) {
     memmove(o->asks, o->asks + 1, --o->ask_count * sizeof first);
     o->at[first.subcore][first.line] = at;
     if (at < sm->next) sm->next = at;
-    for (uint32_t w = 0; w < sm->warp_limit; w++) {
-        if (!warp_is_fetching(sm, w) || sm->subcore_of[w] != first.subcore) continue;
-        const uint64_t floor = sm->floor[w] > sm->now ? sm->floor[w] : sm->now;
-        warp_refresh_special(sm, w, floor, WAIT_FETCH);
-    }
+    for (uint32_t w = 0; w < sm->warp_limit; w++)
+        if (warp_is_fetching(sm, w) && sm->subcore_of[w] == first.subcore)
+            warp_look_again(sm, w, sm->now);
 }
 
 void operands_forget(struct sm *sm) {

@@ -108,4 +108,10 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     warp_await(sm, warp, u, at, kind);
 }
 
+/* Something has come that the warp's next instruction is fetched with: it looks again, and issues
+ * neither before that nor before its floor. */
+static inline void warp_look_again(struct sm *sm, uint32_t warp, uint64_t t) {
+    warp_refresh(sm, warp, sm->floor[warp] > t ? sm->floor[warp] : t, WAIT_FETCH);
+}
+
 #endif

@@ -411,7 +411,7 @@ static void wake_fetchers(struct sm *sm, uint32_t line, uint64_t t) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (warp_is_fetching(sm, w) &&
             (sm->awaited[w] == line || misses_find(&c->misses, sm->awaited[w]) == MISS_NONE))
-            warp_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
+            warp_look_again(sm, w, t);
 }
 
 /* Let the accesses of a list go on. */

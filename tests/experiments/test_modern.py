@@ -211,14 +211,16 @@ def test_the_sources_compile_to_the_code_that_ran(suite: str) -> None:
 
 @pytest.mark.slow
 def test_the_kernels_in_triton_compile_to_the_code_that_ran() -> None:
-    """With the release of Triton that made it, whose own assembler it is."""
-    triton = pytest.importorskip("triton")
+    """To its parameters with any release of Triton, to its words with the one that made it."""
+    triton = pytest.importorskip("triton", reason="Triton is not installed: pip install 'smmux[triton]'")
     about = json.loads(triton_suite.MADE.read_text("utf-8"))
-    if triton.__version__ != about["triton"]:
-        pytest.skip(f"made by Triton {about['triton']}")
     compile_triton = importlib.import_module("experiments.hardware.compile_triton")
-    for name, (recipe, kernel) in compile_triton.compiled().items():
-        told = about["kernels"][name]
+    again = compile_triton.compiled()
+    assert again.keys() == about["kernels"].keys()
+    for name, (recipe, kernel) in again.items():
+        told, there = about["kernels"][name], compiled(f"triton.{name}")
         assert (told["warps"], told["constants"]) == (recipe.warps, recipe.constants)
-        assert told["shared"] == kernel.dynamic_shared
-        assert kernel.image.words.tobytes() == compiled(f"triton.{name}").image.words.tobytes()
+        assert kernel.parameters == there.parameters
+        if triton.__version__ == about["triton"]:
+            assert told["shared"] == kernel.dynamic_shared
+            assert kernel.image.words.tobytes() == there.image.words.tobytes()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
+import smmux
 from experiments.hardware.hopper.bench import Bench, Row
 from experiments.hardware.hopper.findings import rows
 from experiments.hardware.hopper.probe_lanes import (
@@ -18,7 +19,7 @@ from experiments.hardware.hopper.probe_lanes import (
     swaps,
     yield_turns,
     yields,
-)  # fmt: skip
+)
 from smmux import gpus
 
 
@@ -89,6 +90,31 @@ def test_fences_take_turns_in_a_multiprocessor(bench: Bench) -> None:
     for key, (card, found) in beside(bench, fence_rounds, keys, "median").items():
         if key != ("1", "132", "32"):
             assert found == pytest.approx(card, rel=0.35), key
+
+
+@pytest.mark.parametrize("clk", [None, 147])
+def test_a_fence_behind_a_store_takes_as_long_wherever_that_goes(clk: int | None) -> None:
+    """24 places in both halves of the L2, for each multiprocessor, which lie in both, too; with what a fence takes that
+    has nothing to wait for, a store to the near half would let it go on early."""
+    kernel = smmux.load(
+        """extern "C" __global__ void fences(unsigned *out, unsigned *words) {
+               for (int k = 0; k < 24; k++) {
+                   unsigned begin = clock();
+                   *(volatile unsigned *)(words + 2048 * k + 8 * blockIdx.x) = k;
+                   __threadfence();
+                   out[24 * blockIdx.x + k] = clock() - begin;
+               }
+           }"""
+    )["fences"]
+    asked = ("__threadfence", "store")
+    (card,) = (row["clocks"] for row in rows("h200", "fences") if (row["fence"], row["behind"]) == asked)
+    machine = gpus.get("H200")
+    out = np.zeros((machine.sm_count, 24), np.uint32)
+    arrays = [out, np.zeros(24 * 2048, np.uint32)]
+    kernel.simulate(machine.sm_count, 1, arrays, machine if clk is None else machine.replace(fence_stores=clk))
+    least = np.percentile(out[:, 1:], 10)
+    usual = np.median([int(clocks) for clocks in card.split()])
+    assert (least == pytest.approx(usual, rel=0.1)) == (clk is None)
 
 
 def test_a_sleep_ends_when_a_clock_of_its_length_ticks(bench: Bench) -> None:

@@ -189,6 +189,16 @@ def test_numbers_of_another_kind_than_the_parameter_are_refused(place: int, valu
         smmux.load(SCALARS)["scalars"].simulate(1, 1, given)
 
 
+def test_whole_numbers_of_structures_may_be_unsigned() -> None:
+    text = """struct Pair { unsigned a; int b; };
+              extern "C" __global__ void pair(Pair p, long long *out) { out[0] = p.a, out[1] = p.b; }"""
+    out = np.zeros(2, np.int64)
+    smmux.load(text)["pair"].simulate(1, 1, [(2**32 - 1, -1), out])
+    assert out.tolist() == [2**32 - 1, -1]
+    with pytest.raises(smmux.LaunchError, match="no number of 32 bits"):
+        smmux.load(text)["pair"].simulate(1, 1, [(2**32, 0), out])
+
+
 def test_a_cubin_of_a_kernel_without_parameters_is_loaded() -> None:
     (cubin,) = smmux.load('extern "C" __global__ void nothing() {}').cubins
     assert smmux.load(cubin.data)["nothing"].simulate(1, 32).counters["blocks"] == 1
