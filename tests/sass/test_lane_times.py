@@ -21,6 +21,7 @@ from experiments.hardware.hopper.probe_lanes import (
     yields,
 )
 from smmux import gpus
+from tests.sass.conftest import needed
 
 
 def beside(bench: Bench, probe: Callable[[Bench], Iterator[Row]], keys: Sequence[str], column: str) -> dict:
@@ -96,6 +97,7 @@ def test_fences_take_turns_in_a_multiprocessor(bench: Bench) -> None:
 def test_a_fence_behind_a_store_takes_as_long_wherever_that_goes(clk: int | None) -> None:
     """24 places in both halves of the L2, for each multiprocessor, which lie in both, too; with what a fence takes that
     has nothing to wait for, a store to the near half would let it go on early."""
+    needed("nvcc", "nvdisasm")
     kernel = smmux.load(
         """extern "C" __global__ void fences(unsigned *out, unsigned *words) {
                for (int k = 0; k < 24; k++) {

@@ -161,6 +161,7 @@ SCALARS = """extern "C" __global__ void scalars(float a, double b, int c, unsign
 
 
 def test_python_numbers_get_the_types_of_their_parameters() -> None:
+    needed("nvcc", "nvdisasm")
     module, out = smmux.load(SCALARS), np.zeros(4)
     module["scalars"].simulate(1, 1, [2, 3, -4, True, out])
     assert out.tolist() == [2, 3, -4, 1]
@@ -183,6 +184,7 @@ def test_python_numbers_get_the_types_of_their_parameters() -> None:
     ],
 )
 def test_numbers_of_another_kind_than_the_parameter_are_refused(place: int, value: object, message: str) -> None:
+    needed("nvcc", "nvdisasm")
     given = [1.0, 2.0, 3, 4, np.zeros(4)]
     given[place] = value
     with pytest.raises(smmux.LaunchError, match=re.escape(message)):
@@ -190,6 +192,7 @@ def test_numbers_of_another_kind_than_the_parameter_are_refused(place: int, valu
 
 
 def test_whole_numbers_of_structures_may_be_unsigned() -> None:
+    needed("nvcc", "nvdisasm")
     text = """struct Pair { unsigned a; int b; };
               extern "C" __global__ void pair(Pair p, long long *out) { out[0] = p.a, out[1] = p.b; }"""
     out = np.zeros(2, np.int64)
@@ -200,11 +203,13 @@ def test_whole_numbers_of_structures_may_be_unsigned() -> None:
 
 
 def test_a_cubin_of_a_kernel_without_parameters_is_loaded() -> None:
+    needed("nvcc", "nvdisasm")
     (cubin,) = smmux.load('extern "C" __global__ void nothing() {}').cubins
     assert smmux.load(cubin.data)["nothing"].simulate(1, 32).counters["blocks"] == 1
 
 
 def test_kernels_have_names_and_no_numbers() -> None:
+    needed("nvcc", "nvdisasm")
     with pytest.raises(smmux.ConfigError, match="has its kernels by name, not by 0"):
         smmux.load(SCALARS)[0]
 

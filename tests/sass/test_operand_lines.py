@@ -10,6 +10,7 @@ from experiments.hardware.hopper.bench import Bench
 from experiments.hardware.hopper.findings import rows
 from experiments.hardware.hopper.probe_caches import constant_lanes, operand_lines
 from smmux import gpus
+from tests.sass.conftest import needed
 
 CARD = gpus.get("H200")
 FIRST = (0, 1, 3, 5, 7)
@@ -75,6 +76,7 @@ def test_it_does_not_depend_on_windows_and_threads(bench: Bench) -> None:
 def test_a_line_that_has_come_lets_nobody_go_on_before_now() -> None:
     """Warps that waited for it and for their instructions went on in the past, where the pipe looked for free clocks
     without end; sums of no products by blocks of 8 warps."""
+    needed("nvcc", "nvdisasm")
     module = smmux.load(
         """extern "C" __global__ void rows(const int *first, const int *column, const double *value, const double *x,
                                              double *y, int n) {
