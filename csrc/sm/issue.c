@@ -263,8 +263,9 @@ static ALWAYS_INLINE void ready_behind(struct sm *sm, uint32_t index, uint32_t w
 }
 
 /* Issue what the sub-core has chosen, which is simple (control_bits.h). False if that may have
- * changed what else happens, and when: the next instruction had to be looked up. Values come last,
- * on which nothing here depends: so little is to be kept over the call. */
+ * changed what else happens, and when: the next instruction, or a constant that it names, had to be
+ * looked up. Values come last, on which nothing here depends: so little is to be kept over the
+ * call. */
 static ALWAYS_INLINE bool issue_simple(struct sm *sm, uint32_t index, struct warp *w, uint32_t pc,
                                        const struct program *p, uint64_t t) {
     struct subcore *s = &sm->subcores[index];
@@ -292,7 +293,8 @@ static ALWAYS_INLINE bool issue_simple(struct sm *sm, uint32_t index, struct war
         obey_prefetch(w, bits + 1);
         ready_behind(sm, index, warp, t + bits->stall, bits[1].unit);
     } else {
-        fetched = bits[1].piece == sm->fetched[warp & sm->fetch_mask];
+        fetched = bits[1].piece == sm->fetched[warp & sm->fetch_mask] &&
+                  (!bits[1].line || operands_there(sm, warp, bits[1].line - 1u));
         sm->stale |= 1u << index;
         obey_refresh(sm, warp, t, WAIT_ALU);
     }

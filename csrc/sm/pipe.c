@@ -146,8 +146,9 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
     if (out) {
         struct subcore *own = &sm->subcores[core];
-        if (sm->stores.held) free = later(free, p->free[core]); /* the next one moves up */
-        const bool full = sm->stores.held || free > sm->now + 1 || !send_has_room(sm, busy);
+        const bool waits = send_waits(sm);
+        if (waits) free = later(free, p->free[core]); /* the next one moves up */
+        const bool full = waits || free > sm->now + 1 || !send_has_room(sm, busy);
         turn(own, op->u, op->warp, full || (own->turned && !is_alone(p, core, sm->now)));
     }
     subcore_take(sm, op->core, op->u->unit, free);

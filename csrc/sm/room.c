@@ -89,7 +89,7 @@ static void make_way(struct sm *sm, uint32_t warp, uint64_t t) {
     sm->units.free[s->unit[sm->next_unit[warp]]] = t;
 }
 
-static bool fits(const struct sm *sm, const struct claim *c) {
+static bool fits(struct sm *sm, const struct claim *c) {
     return room_suffices(sm, c->need, 0) && send_has_room(sm, c->stores);
 }
 

@@ -123,6 +123,7 @@ void send_answered(struct sm *sm, const struct reply *r) {
         return;
     }
     struct store_queue *q = &sm->stores;
+    send_settle(sm, r->cycle);
     q->flying -= q->sectors[q->answered++ % STORE_SECTORS];
     while (q->held && has_room(sm)) release(sm, r->cycle);
 }

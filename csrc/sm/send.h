@@ -60,26 +60,34 @@ static ALWAYS_INLINE void send_packet(struct sm *sm, struct access *a, uint32_t 
     sm->port->out[sm->port->out_count++] = p;
 }
 
-/* Let stores that stay leave by that cycle, if they do. */
+/* Let stores that stay leave by that cycle, if they do. All that changes when the port is free, or
+ * asks how many wait, lets them do so first: when they are due is what it would be if they were
+ * looked at in each cycle. */
 void send_settle(struct sm *sm, uint64_t t);
 
 /* A store has been answered: another one may leave. */
 void send_answered(struct sm *sm, const struct reply *r);
 
+/* Do stores wait for answers by now? */
+static inline bool send_waits(struct sm *sm) {
+    if (sm->stores.stay) send_settle(sm, sm->now);
+    return sm->stores.held;
+}
+
 /* How many of these segments would join no store that waits for an answer; 0 if there are places
  * for all. */
 uint32_t send_count_fresh(const struct sm *sm, const struct segment *seg, uint32_t n);
 
-static inline uint32_t send_fresh(const struct sm *sm, const struct segment *seg, uint32_t n) {
-    return sm->stores.held ? send_count_fresh(sm, seg, n) : 0;
+static inline uint32_t send_fresh(struct sm *sm, const struct segment *seg, uint32_t n) {
+    return send_waits(sm) ? send_count_fresh(sm, seg, n) : 0;
 }
 
 /* Do stores that wait for answers leave no places for so many, nor for accesses before them in the
  * pipe? */
 bool send_is_full(const struct sm *sm, uint32_t fresh);
 
-static inline bool send_has_room(const struct sm *sm, uint32_t fresh) {
-    return !fresh || !sm->stores.held || !send_is_full(sm, fresh);
+static inline bool send_has_room(struct sm *sm, uint32_t fresh) {
+    return !fresh || !send_waits(sm) || !send_is_full(sm, fresh);
 }
 
 /* When the last store has got its place, and makes way for the next one. */

@@ -1,0 +1,54 @@
+"""Results of compiled code do not depend on the windows in which SMs run on alone (csrc/chip/gpu.c)."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux import _core
+from tests.sass.conftest import needed
+
+SOURCE = """
+/* Stores far apart: more of them than may be under way wait, while others stay for what may join them. */
+extern "C" __global__ void turned(float *out, const float *in, int n) {
+    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+    for (int j = 0; j < 32; j += 8) out[x * n + y + j] = in[(y + j) * n + x];
+}
+
+/* Several lines of constants, for which all sub-cores ask at once. */
+extern "C" __global__ void scaled(double *out, const double *x, const double *y, int n, double a) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = a * x[i] + y[i];
+}
+"""
+
+
+def counters(arguments: dict[str, Any], window: int) -> dict[str, int]:
+    """All that a launch counts."""
+    core, found = _core.launch, []
+
+    def launch(**given: Any) -> dict[str, Any]:
+        found.append(core(**{**given, "options": {**given["options"], "window": window}}))
+        return found[0]
+
+    with mock.patch.object(_core, "launch", launch):
+        kernel = arguments.pop("kernel")
+        kernel.simulate(**arguments)
+    return dict(found[0]["counters"])
+
+
+@pytest.mark.parametrize("gpu", ["H100", "H200"])
+def test_any_window_gives_the_same_counters(gpu: str) -> None:
+    needed("nvcc", "nvdisasm")
+    module = smmux.load(SOURCE, arch="sm_90")
+    square, row = np.arange(512 * 512, dtype=np.float32), np.arange(9000, dtype=np.float64)
+    for window in (7, 50, 100, 200):
+        for kernel, grid, block, args in (
+            (module["turned"], (16, 16), (32, 8), [np.zeros_like(square), square, 512]),
+            (module["scaled"], 132, 256, [np.zeros_like(row), row, row, len(row), 3.0]),
+        ):
+            launch = {"kernel": kernel, "grid": grid, "block": block, "args": args, "gpu": gpu}
+            assert counters(dict(launch), window) == counters(dict(launch), 0), (kernel.name, window)
