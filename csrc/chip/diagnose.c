@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "sm/sass/barrier.h"
 
 /* What a warp waits for, in words. */
 static const char *const waits[WAIT_COUNT] = {
@@ -73,6 +74,22 @@ static void describe_starts(const struct sm *sms, uint32_t count, struct fault *
                      sms[i].queue_count, i, sms[i].blocks[sms[i].queue[0]].id);
 }
 
+/* A block that waits: for what, and how many warps do. */
+static void describe_block(const struct sm *sm, uint32_t slot, struct fault *f) {
+    const struct block *b = &sm->blocks[sm->warps[slot].block];
+    uint32_t id;
+    const struct barrier *named = barrier_of(sm, slot, &id);
+    if (named)
+        snprintf(f->text, sizeof f->text,
+                 "block %u on SM %u waits for barrier %u (%u of %u warps arrived)", b->id, sm->id,
+                 id, named->arrived, named->threads ? (named->threads + 31) / 32 : b->warps_live);
+    else
+        snprintf(f->text, sizeof f->text,
+                 "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for "
+                 "shared memory)",
+                 b->id, sm->id, awaited(sm, slot), b->arrived, b->warps_live, sm->queue_count);
+}
+
 enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault *f) {
     f->array = -1;
     for (uint32_t i = 0; i < count; i++) {
@@ -89,10 +106,7 @@ enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault 
                 b->id);
             break;
         }
-        snprintf(f->text, sizeof f->text,
-                 "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for "
-                 "shared memory)",
-                 b->id, sm->id, awaited(sm, slot), b->arrived, b->warps_live, sm->queue_count);
+        describe_block(sm, slot, f);
         break;
     }
     describe_starts(sms, count, f);

@@ -116,7 +116,8 @@ static enum error control(struct decoder *dec, const struct insn *in) {
         (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
         return reject(dec, "branch target %d", (int)in->imm);
     if (op == SASS_BAR || op == SASS_DEPBAR) return OK;
-    if (op == SASS_JUMP && in->q) {
+    if (op == SASS_JUMP && in->q >= JUMP_COUNT) return reject(dec, "jump of kind %u", in->q);
+    if (op == SASS_JUMP && in->q == JUMP_ANYWHERE) {
         if (dec->p->registers <= LAST_ARGUMENT || dec->p->constant_bytes < 8)
             return reject(dec, "a call outside of the code");
         dec->p->prints = dec->p->points = true;

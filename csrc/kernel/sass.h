@@ -17,11 +17,16 @@
 #define SHARED_HIGH   1u     /* high word of generic addresses of shared memory, */
 #define LOCAL_HIGH    2u     /* and of local memory */
 #define ROUTINE_HIGH  4u     /* high word of addresses of routines outside of the code */
+#define INSN_BYTES    16u    /* what an address counts: an instruction has 128 bits */
 #define LAST_ARGUMENT 21u    /* register of a call, the high word of where it returns */
 #define SASS_NOT      16u    /* with the number of a predicate that is read: negated */
 
 /* How a branch decides, in `q`. */
 enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUNT };
+/* Where a jump through a register may go, in `q`: in the code; or to a routine outside of it, too;
+ * a call that stays in the code. Neither call goes to where the kernel begins, which nobody calls.
+ */
+enum sass_jump { JUMP_INSIDE, JUMP_ANYWHERE, JUMP_CALL, JUMP_COUNT };
 /* How far a fence of compiled code reaches, in `imm`; those of Python kernels are plain. */
 enum sass_fence { FENCE_PLAIN, FENCE_GPU, FENCE_SYSTEM };
 /* Of a barrier of the block: its register has the threads alone. */
@@ -32,6 +37,12 @@ enum sass_bmov { BMOV_CLEAR = 1, BMOV_DROPPED = 2 };
 /* The predicate of an access of compiled code: where an atomic is done, or which lanes copy. */
 static inline uint32_t sass_done(const struct uop *u) {
     return ~(uint32_t)u->aux >> SASS_DONE & 0xfu;
+}
+
+/* Does an instruction call a function? */
+static inline bool sass_calls(const struct uop *u) {
+    return u->op == OP_SASS_CONTROL &&
+           (u->sub == SASS_CALL || (u->sub == SASS_JUMP && u->q != JUMP_INSIDE));
 }
 
 /* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX",

@@ -262,6 +262,9 @@ static const struct named_number sass_fields[] = {
     {"SHARED_HIGH", SHARED_HIGH},
     {"LOCAL_HIGH", LOCAL_HIGH},
     {"ROUTINE_HIGH", ROUTINE_HIGH},
+    {"JUMP_INSIDE", JUMP_INSIDE},
+    {"JUMP_ANYWHERE", JUMP_ANYWHERE},
+    {"JUMP_CALL", JUMP_CALL},
     {NULL, 0}};
 static const struct named_number sass_control[] = {
 #define CONTROL(name, shift, bits, doc) {#name, shift},

@@ -6,6 +6,7 @@
 
 #include "base/hints.h"
 #include "base/lines.h"
+#include "kernel/sass.h"
 #include "sm/check.h"
 #include "sm/converge.h"
 #include "sm/global.h"
@@ -242,6 +243,15 @@ static void take_replies(struct sm *sm) {
 
 /* ---- scoreboard -------------------------------------------------------------------------- */
 
+/* Code that the compiler brings along has no lines: the call that has led there, if a register says
+ * where that was. */
+static uint32_t called_from(const struct sm *sm, const struct warp *w, uint32_t lane) {
+    const struct program *p = sm->m->program;
+    if (p->line[w->pc] || !p->control || p->registers <= LAST_ARGUMENT) return w->pc;
+    const uint32_t back = w->rows[(LAST_ARGUMENT - 1) * 32u + lane] / INSN_BYTES;
+    return back && back <= p->count && sass_calls(&p->code[back - 1]) ? back - 1 : w->pc;
+}
+
 void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code) {
     const struct warp *w = &sm->warps[warp];
     struct fault *f = &sm->fault;
@@ -252,8 +262,8 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
     f->sm = sm->id;
     f->warp = warp;
     f->lane = lane;
-    f->pc = w->pc;
-    f->line = sm->m->program->line[w->pc];
+    f->pc = called_from(sm, w, lane);
+    f->line = sm->m->program->line[f->pc];
     f->array = -1;
     const uint32_t *special = w->rows + sm->m->program->registers * 32u;
     for (uint32_t d = 0; d < 3; d++) {

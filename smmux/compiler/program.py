@@ -109,8 +109,8 @@ class Program:
     code: array of INSN. uniforms: array of UNIFORM, the operands that are the same for every thread. nregs: 32-bit
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
     part held from start to end and the part of `smm.array`. reserved_bytes: of the former, what a compiler has
-    reserved in front for the driver. smem_size: of compiled code, what a register tells of a block's bytes.
-    local_bytes: per thread. const: the constant segment.
+    reserved for the driver, which is in front where reserved_first says so. smem_size: of compiled code, what a
+    register tells of a block's bytes. local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if
     there is no source. joined: the source line of each word of a joined access, by pc. traps: what trap
     instructions tell. texts: what stands around the values that are printed. facts: what must hold of a launch,
@@ -149,6 +149,7 @@ class Program:
     places: tuple[Placed, ...] = field(default=(), compare=False)
     schedule: str = field(default="", compare=False)  # the code says all that results depend on
     reserved_bytes: int = 0
+    reserved_first: bool = False
     smem_size: int = 0
 
     def __len__(self) -> int:
@@ -205,10 +206,10 @@ class Program:
                 return array, address - array.offset
         return None
 
-    def placed(self, pc: int, address: int) -> tuple[Placed, int] | None:
+    def placed(self, pc: int, address: int, sure: bool = False) -> tuple[Placed, int] | None:
         """The array in device memory that an instruction of compiled code accesses there, or that lies next below, and
-        the byte in it; None for other memory, or where addresses do not tell which it is."""
-        if not self.places or self.instructions[pc].opcode not in GLOBAL_OPCODES:
+        the byte in it; None for other memory, or where addresses do not tell which it is. sure: it is device memory."""
+        if not self.places or not (sure or self.instructions[pc].opcode in GLOBAL_OPCODES):
             return None
         place = max((p for p in self.places if p.address <= address), key=lambda p: p.address, default=self.places[0])
         return place, address - place.address

@@ -27,7 +27,7 @@ from smmux.compiler.instruction import Instruction
 from smmux.compiler.pages import listing
 from smmux.compiler.sass import tools
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin, with_kinds
-from smmux.compiler.sass.elf import MACHINE
+from smmux.compiler.sass.elf import MACHINE, is_object
 from smmux.compiler.sass.listing import read_kernel
 from smmux.compiler.sass.mangled_names import demangle, plain_name
 from smmux.errors import ConfigError, LaunchError, did_you_mean, integer
@@ -278,13 +278,22 @@ def module_of(
     kinds: Mapping[str, Sequence[str]] | None = None,
 ) -> Module:
     """The module of some cubins. kinds: types of parameters, by the linker's name of the kernel."""
-    read = tuple(with_kinds(read_cubin(data), kinds or {}) for data in cubins)
+    read = tuple(with_kinds(cubin, kinds or {}) for cubin in _linked([read_cubin(data) for data in cubins]))
     kernels: dict[str, CompiledKernel] = {}
     for cubin in read:
         signatures = demangle(tuple(cubin.kernels))
         for (mangled, image), signature in zip(cubin.kernels.items(), signatures, strict=True):
             kernels[mangled] = CompiledKernel(plain_name(mangled), mangled, signature, image, cubin, sources or {})
     return Module(name, read, MappingProxyType(kernels))
+
+
+def _linked(cubins: Sequence[Cubin]) -> list[Cubin]:
+    """Cubins of which those that can be linked are one."""
+    objects = [cubin for cubin in cubins if is_object(cubin.data)]
+    if not objects:
+        return list(cubins)
+    whole = read_cubin(tools.link_objects([cubin.data for cubin in objects], objects[0].arch))
+    return [*(cubin for cubin in cubins if not is_object(cubin.data)), whole]
 
 
 def named_arguments(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str, Any]]:

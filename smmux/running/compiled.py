@@ -55,7 +55,7 @@ UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 STACK_POINTER, ZERO_REGISTER = 1, 255
 WORKSPACE_BYTES = 256
 """What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
-HEAP_OF_SM, GAP = 1 << 20, 1 << 16
+HEAP_OF_SM, GAP = 8 << 20, 1 << 16
 """Bytes of an SM's part of the heap of `malloc`, and of what nobody owns between the arrays and the heap."""
 
 
@@ -150,6 +150,7 @@ def program_of(
         shared_bytes=fixed + held,
         dynamic_bytes=max(dynamic_shared - held, 0),
         reserved_bytes=reserved,
+        reserved_first=bool(image.shared_bytes),
         smem_size=size,
         local_bytes=_stack_bytes(image, lowered.linked.instructions, stack),
         const=bytes(lowered.constant_bytes),

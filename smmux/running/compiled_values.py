@@ -17,6 +17,9 @@ __all__ = ["POINTER_BYTES", "arrays_of", "parameter_bytes", "table_of", "tables_
 
 POINTER = struct.Struct("<Q")
 POINTER_BYTES = POINTER.size
+NULL = POINTER.pack(0)
+POINTER_KINDS = ("", "b64", "u64")
+"""Types that PTX gives pointers; the first is one that nobody knows."""
 Address = int
 
 
@@ -89,6 +92,8 @@ def _bytes(parameter: Parameter, value: Any, addresses: dict[int, Address]) -> b
     _check_kind(parameter, value)
     if isinstance(value, (np.ndarray, list)):
         return POINTER.pack(addresses[id(value)])
+    if value is None and parameter.size == POINTER_BYTES and parameter.kind in POINTER_KINDS:
+        return NULL
     return _structure(value, addresses)[0] if isinstance(value, tuple) else _scalar(parameter, value)
 
 
@@ -108,6 +113,8 @@ def _field(value: Any, addresses: dict[int, Address]) -> tuple[bytes, int]:
         return _structure(value, addresses)
     if isinstance(value, (np.ndarray, list)):
         return POINTER.pack(addresses[id(value)]), POINTER_BYTES
+    if value is None:
+        return NULL, POINTER_BYTES
     if isinstance(value, np.generic):
         return value.tobytes(), value.dtype.alignment
     try:
@@ -134,6 +141,6 @@ def _scalar(parameter: Parameter, value: Any) -> bytes:
     except (KeyError, OverflowError, AttributeError, struct.error):
         raise LaunchError(
             f"argument {parameter.ordinal} has {parameter.size} bytes, which {reprlib.repr(value)} does not fit: "
-            "pass a NumPy scalar of the parameter's type, an array for a pointer, a tuple for a structure, "
-            "a list of arrays for a table of pointers"
+            "pass a NumPy scalar of the parameter's type, an array for a pointer or None for a null pointer, "
+            "a tuple for a structure, a list of arrays for a table of pointers"
         ) from None

@@ -17,7 +17,7 @@ from smmux.errors import (
     OutOfBoundsError,
     raised,
 )
-from smmux.language.placement import extent
+from smmux.language.placement import FIRST_ADDRESS, extent
 from smmux.results.checks import Findings, from_core
 from smmux.results.printed import text_of
 
@@ -58,13 +58,24 @@ def of_run(
         _blame_word(error, program, arguments.arrays)
     if error.array_index is not None and error.address is not None:
         _name_argument(error, program, arguments.arrays)
-    elif error.address is not None and error.pc is not None and (place := program.placed(error.pc, error.address)):
+    elif (place := _placed(error, program)) is not None:
         error.array, error.element, error.address = place[0].name, _in_place(*place), place[1]
     elif isinstance(error, OutOfBoundsError) and error.address is not None:
         error.array, error.element = _in_block(program, error)
         if program.instructions and error.message.startswith("local") and error.address < 0:
             error.message += f" (the stack of {program.local_bytes} bytes is full; `stack=` gives a thread more)"
     return error
+
+
+def _placed(error: KernelError, program: Program) -> tuple[Placed, int] | None:
+    """The array that compiled code misses, and the byte in it; none of a null pointer."""
+    if error.address is None or error.pc is None:
+        return None
+    in_global = error.message.startswith("global access")
+    if in_global and program.places and 0 <= error.address < FIRST_ADDRESS:
+        error.message = "global access through a null pointer"
+        return None
+    return program.placed(error.pc, error.address, in_global)
 
 
 def _trapped(caught: KernelError, trap: Trap) -> KernelError:
@@ -138,7 +149,7 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
     """Array and element of an access to shared, local or constant memory."""
     place = program.element(error.pc, error.address) if error.pc is not None and error.address is not None else None
     if place is None:
-        return None, f"byte {error.address}"
+        return None, f"byte {_in_shared(program, error)}"
     array, offset = place
     if not -HELD < offset < HELD:
         return array.name, f"an index far outside of {array.elements}"
@@ -146,6 +157,12 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
     if rest:
         return array.name, f"byte {offset} of {array.nbytes}"
     return array.name, f"flat index {index} of {array.elements}"
+
+
+def _in_shared(program: Program, error: OutOfBoundsError) -> int | None:
+    """The byte of an access to memory without arrays: of shared memory behind what is reserved."""
+    front = program.reserved_bytes if program.reserved_first and error.message.startswith("shared") else 0
+    return error.address - front if error.address is not None else None
 
 
 def _element(array: NDArray[Any], offset: int) -> str:

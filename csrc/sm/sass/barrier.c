@@ -17,6 +17,15 @@ static struct barrier *of(struct sm *sm, const struct block *b) {
     return sm->named + (b - sm->blocks) * BARRIERS;
 }
 
+const struct barrier *barrier_of(const struct sm *sm, uint32_t warp, uint32_t *id) {
+    const struct warp *w = &sm->warps[warp];
+    if (w->state != WARP_NAMED) return NULL;
+    const struct barrier *n = sm->named + w->block * BARRIERS;
+    for (*id = 0; *id < BARRIERS; ++*id, n++)
+        if (n->waiting >> warp & 1) return n;
+    return NULL;
+}
+
 void barrier_begin(struct sm *sm, const struct block *b) {
     memset(of(sm, b), 0, BARRIERS * sizeof *sm->named);
 }

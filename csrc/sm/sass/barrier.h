@@ -18,6 +18,8 @@ struct barrier {
     uint32_t ones, lanes; /* in which the predicate holds, and of all that came */
 };
 
+/* The barrier at which a warp waits; NULL if it is none of these. */
+const struct barrier *barrier_of(const struct sm *sm, uint32_t warp, uint32_t *id);
 /* A block starts: nobody waits. */
 void barrier_begin(struct sm *sm, const struct block *b);
 /* A warp has come to the barrier of that instruction with all its lanes. */

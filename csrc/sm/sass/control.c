@@ -12,7 +12,6 @@
 #include "sm/scoreboard.h"
 #include "sm/smcache.h"
 
-#define INSN_BYTES    16u /* what an address counts: an instruction has 128 bits */
 #define NS_PER_MS     1000000u
 #define MOST_SLEEP_NS (1u << 20)
 
@@ -185,13 +184,14 @@ static void jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t act
     const uint32_t *low = operand_row(&lanes, u->a);
     uint32_t target[32];
     for (uint32_t lane = 0; lane < 32; lane++) target[lane] = low[lane] + (uint32_t)u->imm;
-    if (u->q) call_routines(sm, warp, low, active, target, t);
+    if (u->q == JUMP_ANYWHERE) call_routines(sm, warp, low, active, target, t);
     if (sm->fault.code != OK) return;
     for (uint32_t left = active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left), to = target[lane];
+        const bool nowhere = !to && u->q != JUMP_INSIDE;
         target[lane] = to / INSN_BYTES;
-        if (!(to % INSN_BYTES) && target[lane] < sm->m->program->count) continue;
-        sm_fault(sm, warp, lane, t, ERROR_BAD_JUMP);
+        if (!(to % INSN_BYTES) && target[lane] < sm->m->program->count && !nowhere) continue;
+        sm_fault(sm, warp, lane, t, nowhere ? ERROR_NULL_CALL : ERROR_BAD_JUMP);
         return;
     }
     for (uint32_t lane = 0; lane < 32; lane++)
@@ -202,7 +202,7 @@ static void jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t act
 /* Routines outside see what the warp has stored: it waits for that, and issues the call again. */
 static bool awaits_stores(struct sm *sm, uint32_t warp, const struct uop *u) {
     struct warp *w = &sm->warps[warp];
-    if (!u->q || !w->accesses_pending) return false;
+    if (u->q != JUMP_ANYWHERE || !w->accesses_pending) return false;
     w->state = WARP_FENCE;
     warp_sleep(sm, warp, WAIT_CREDITS);
     return true;

@@ -153,9 +153,11 @@ static void fail_assertion(const struct caller *c) {
     copy_text(c, pair(c, 4), message, sizeof message);
     copy_text(c, pair(c, 6), file, sizeof file);
     copy_text(c, pair(c, 10), function, sizeof function);
+    struct fault *f = &c->sm->fault;
+    const uint32_t line = *reg(c, 8);
     sm_fault(c->sm, c->warp, c->lane, c->t, ERROR_ASSERTION);
-    snprintf(c->sm->fault.text, sizeof c->sm->fault.text, "%s, %s:%u, in %s", message, file,
-             *reg(c, 8), function);
+    if (!f->line) f->line = line;
+    snprintf(f->text, sizeof f->text, "%s, %s:%u, in %s", message, file, line, function);
 }
 
 bool routine_call(struct sm *sm, uint32_t warp, uint32_t lane, uint32_t number, uint64_t t) {

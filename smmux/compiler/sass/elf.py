@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from smmux.errors import ConfigError
 
-__all__ = ["MACHINE", "Elf", "Section", "Symbol", "damaged"]
+__all__ = ["MACHINE", "Elf", "Section", "Symbol", "damaged", "is_object"]
 
 MACHINE = 190
 """e_machine of GPU code."""
+OBJECT_FILE = 1
+"""e_type of what can be linked."""
 NOBITS, SYMTAB, RELA, REL = 8, 2, 4, 9
 WHOLE = (2, 4)
 """Kinds of relocations of 64 bits."""
@@ -41,6 +43,11 @@ _REL = np.dtype(_RELA.descr[:3])
 def damaged(what: str) -> NoReturn:
     """Refuse a file."""
     raise ConfigError(f"the GPU code cannot be read, since {what}: compile it anew")
+
+
+def is_object(data: bytes) -> bool:
+    """Whether a file is one that a linker takes, and not yet a program."""
+    return int.from_bytes(data[16:18], "little") == OBJECT_FILE
 
 
 @dataclass(frozen=True, slots=True)

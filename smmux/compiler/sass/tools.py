@@ -1,4 +1,4 @@
-"""The vendor's tools, found on this machine and run: nvcc, ptxas, nvdisasm, cuobjdump.
+"""The vendor's tools, found on this machine and run: nvcc, ptxas, nvlink, nvdisasm, cuobjdump.
 
 They are looked for in the Python environment, where `pip install 'smmux[cuda]'` puts them, then in CUDA_HOME (or
 CUDA_PATH), then in PATH. What they make is kept on disk (see `code_cache`).
@@ -19,12 +19,22 @@ from pathlib import Path
 from smmux.compiler.sass import code_cache as cache
 from smmux.errors import CompileError, ConfigError
 
-__all__ = ["assemble", "compile_cuda", "disassemble", "environment_folders", "extract", "find_tool", "parameter_kinds"]
+__all__ = [
+    "assemble",
+    "compile_cuda",
+    "disassemble",
+    "environment_folders",
+    "extract",
+    "find_tool",
+    "link_objects",
+    "parameter_kinds",
+]
 
 INSTALL = "pip install 'smmux[cuda]'"
 PURPOSE = {
     "nvcc": "the compiler of CUDA C++",
     "ptxas": "the assembler of PTX",
+    "nvlink": "the linker of GPU code",
     "nvdisasm": "the disassembler of GPU code",
     "cuobjdump": "the reader of executables with GPU code",
 }
@@ -132,10 +142,44 @@ def assemble(ptx: str, arch: str, options: Sequence[str] = (), name: str = "<ptx
     return result
 
 
+def link_objects(objects: Sequence[bytes], arch: int) -> bytes:
+    """The cubin of objects that can be linked, which `-rdc=true` makes. Raises CompileError with the names of functions
+    and variables that none of them has; ConfigError if the linker is missing."""
+    tool, target = find_tool("nvlink"), _target(arch).lower()
+    key = cache.key_of("nvlink", *objects, target, _identity(tool))
+    if (known := cache.fetch(key)) is not None:
+        return known
+    with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
+        places, made = [Path(folder, f"{number}.cubin") for number in range(len(objects))], Path(folder, "linked.cubin")
+        for place, content in zip(places, objects, strict=True):
+            place.write_bytes(content)
+        done = _call([str(tool), f"-arch={target}", *map(str, places), "-o", str(made)])
+        if done.returncode:
+            raise CompileError(_unlinked(done.stderr + done.stdout))
+        result = _result(made, tool)
+    cache.keep(key, result)
+    return result
+
+
+def _unlinked(output: str) -> str:
+    """Why the linker has failed."""
+    missing = sorted(set(re.findall(r"Undefined reference to '([^']+)'", output)))
+    if not missing:
+        return f"nvlink cannot link this code: {_one_line(output)}"
+    launches = any(name.startswith(("__cudaCDP", "cudaLaunchDevice", "cudaGetParameterBuffer")) for name in missing)
+    why = ": kernels that launch kernels are not simulated" if launches else ""
+    return f"nothing has {', '.join(missing)}{why}"
+
+
+def _target(arch: int) -> str:
+    """What tools call an architecture, with the instructions of that chip alone."""
+    return f"SM_{arch}a" if arch >= 90 else f"SM_{arch}"
+
+
 def disassemble(words: bytes, arch: int) -> str:
     """nvdisasm's text of instructions, which lie behind one another from address 0 on."""
     tool = find_tool("nvdisasm")
-    target = f"SM{arch}a" if arch >= 90 else f"SM{arch}"  # with the instructions of that chip alone
+    target = _target(arch).replace("_", "")
     key = cache.key_of("nvdisasm", words, "-b", target, _identity(tool))
     if (known := cache.fetch(key)) is not None:
         return known.decode(errors="replace")
@@ -231,6 +275,8 @@ def _compile_error(output: str, place: str, name: str) -> CompileError:
     if match is None:
         return CompileError(output or "the compiler failed without a message", name)
     file, line, message = (part for part in match.groups() if part is not None)
+    if file.endswith(".ptx") and file != name:  # of assembly in the source, which has no line there
+        return CompileError(f"{message} (line {line} of its PTX)", name)
     rest = list(_PLACED.finditer(output))[1:]
     more = f" (and {len(rest)} more errors)" if rest else ""
     error = CompileError(f"{message}{more}", file, int(line))

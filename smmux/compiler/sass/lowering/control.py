@@ -64,11 +64,11 @@ def _call(rows: Rows, i: Instruction) -> None:
         raise Refused(f".{i.modifiers[-1]} is not simulated")
     place = i.operands[0]
     if place.kind == "label" and place.target is None:
-        rows.operation(i, "JUMP", a=rows.constant(_routine(place.symbol)), q=1)
+        rows.operation(i, "JUMP", a=rows.constant(_routine(place.symbol)), q=_core.SASS_FIELDS["JUMP_ANYWHERE"])
     elif place.kind == "label":
         rows.operation(i, "CALL", imm=_target(i))
     else:
-        _jump(rows, i, outside=int("ABS" in i.modifiers))
+        _jump(rows, i, "JUMP_ANYWHERE" if "ABS" in i.modifiers else "JUMP_CALL")
 
 
 def _routine(name: str) -> list[tuple[str, int]]:
@@ -78,7 +78,7 @@ def _routine(name: str) -> list[tuple[str, int]]:
     return [("imm", _core.SASS_ROUTINES[name]), ("imm", _core.SASS_FIELDS["ROUTINE_HIGH"])]
 
 
-def _jump(rows: Rows, i: Instruction, outside: int = 0) -> None:
+def _jump(rows: Rows, i: Instruction, kind: str = "JUMP_INSIDE") -> None:
     """Go to the address in a pair of registers, from a label or a distance from the next instruction on."""
     predicates = [operand for operand in i.operands if operand.kind in ("P", "UP")]
     if any(operand.number != PT or operand.inverted for operand in predicates):
@@ -91,7 +91,7 @@ def _jump(rows: Rows, i: Instruction, outside: int = 0) -> None:
         offset = i.address + INSN_BYTES + (bits_of(rest[0]) ^ 1 << 31) - (1 << 31)
     if register.kind == "R" and register.number == RZ:
         raise Refused("it jumps to nowhere")
-    rows.operation(i, "JUMP", a=rows.source(register, 2), imm=offset, q=outside)
+    rows.operation(i, "JUMP", a=rows.source(register, 2), imm=offset, q=_core.SASS_FIELDS[kind])
 
 
 def _next_address(rows: Rows, i: Instruction) -> None:

@@ -1,0 +1,72 @@
+"""Objects that have to be linked: `-rdc=true`, and files made with it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux.compiler.sass import tools
+from smmux.errors import CompileError
+from tests.sass.conftest import needed
+
+SOURCE = """
+__constant__ int offsets[4] = {1, 2, 3, 4};
+__device__ int scale = 10;
+struct Shape {
+    __device__ virtual int area(int side) const { return side; }
+};
+struct Square : Shape {
+    __device__ int area(int side) const override { return side * side; }
+};
+extern "C" __global__ void areas(int *out) {
+    const Shape line;
+    const Square square;
+    const Shape *shape = threadIdx.x & 1 ? &square : &line;
+    out[threadIdx.x] = scale * shape->area(threadIdx.x) + offsets[threadIdx.x & 3];
+}
+"""
+
+
+def right(module: smmux.Module) -> bool:
+    """Whether the kernel writes what it should."""
+    out, lane = np.zeros(32, np.int32), np.arange(32)
+    module["areas"].simulate(1, 32, [out])
+    return bool((out == 10 * np.where(lane & 1, lane * lane, lane) + lane % 4 + 1).all())
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90"])
+def test_constants_variables_and_virtual_functions(arch: str) -> None:
+    needed("nvcc", "nvdisasm", "nvlink")
+    module = smmux.load(SOURCE, arch=arch, options=["-rdc=true"])
+    assert right(module)
+    assert "<text>:14" in module["areas"].listing()
+
+
+@pytest.mark.parametrize("form", ["-cubin", "-dc"])
+def test_files_that_are_not_linked_yet(form: str, tmp_path: Path) -> None:
+    needed("nvcc", "nvdisasm", "nvlink", "cuobjdump")
+    made = tmp_path / "areas.o"
+    (tmp_path / "areas.cu").write_text(SOURCE)
+    command = [tools.find_tool("nvcc"), "-arch=sm_90", "-rdc=true", form, tmp_path / "areas.cu", "-o", made]
+    subprocess.run(command, check=True)
+    assert right(smmux.load(made))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ('extern __device__ int away(int); extern "C" __global__ void k(int *o) { *o = away(1); }', "_Z4awayi"),
+        (
+            '__global__ void child() {} extern "C" __global__ void k() { child<<<1, 32>>>(); }',
+            "kernels that launch kernels are not simulated",
+        ),
+    ],
+)
+def test_what_is_not_there_has_a_name(source: str, message: str) -> None:
+    needed("nvcc", "nvdisasm", "nvlink")
+    with pytest.raises(CompileError, match=message):
+        smmux.load(source, options=["-rdc=true"])
