@@ -280,6 +280,9 @@ PARTS: dict[type, Callable[[Walk, Any], Iterator[bytes]]] = {
     range: lambda walk, value: walk._all(b"range", value.start, value.stop, value.step),
     slice: lambda walk, value: walk._all(b"slice", value.start, value.stop, value.step),
     np.ndarray: Walk._array,
+    np.vectorize: lambda walk, value: walk._all(  # without what a first call keeps
+        b"vectorized", value.pyfunc, value.otypes, value.excluded, value.signature, value.cache
+    ),
     types.ModuleType: Walk._module,
     types.FunctionType: Walk._function,
     types.BuiltinFunctionType: Walk._builtin,

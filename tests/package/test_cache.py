@@ -134,6 +134,13 @@ def test_locks_change_no_result() -> None:
     assert fingerprint(threading.Lock()) == fingerprint(threading.Lock())
 
 
+def test_a_vectorised_function_is_known_by_what_it_calls_also_when_it_has_been_called() -> None:
+    root = np.vectorize(math.sqrt, otypes=[float])
+    before = fingerprint(root)
+    root(4)
+    assert fingerprint(root) == before != fingerprint(np.vectorize(math.sin, otypes=[float]))
+
+
 def test_an_object_may_say_what_it_is_known_by() -> None:
     class Known:
         def __init__(self, n: int) -> None:
