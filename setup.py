@@ -7,6 +7,7 @@ Switches, from the environment (set to 1):
     SMMUX_SANITIZE  AddressSanitizer and UndefinedBehaviorSanitizer (implies SMMUX_CHECK)
     SMMUX_COVERAGE  gcov instrumentation
     SMMUX_WERROR    all warnings, as errors
+    SMMUX_PROFILE   compiled twice with gcc: for what a first core counts in the launches of tests/speed/training.py
     SMMUX_PLAIN     -O2, and no clones of the hot loops for wider vectors: the same bits, slower
 
 CC and CFLAGS work as usual (CC=clang).
@@ -14,7 +15,10 @@ CC and CFLAGS work as usual (CC=clang).
 
 import os
 import shutil
+import subprocess
+import sys
 import sysconfig
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from pathlib import Path
@@ -92,7 +96,8 @@ class BuildExt(build_ext):
 
     def run(self) -> None:
         """Compare the flags with those of the last build."""
-        flags = " ".join([os.environ.get("CC", ""), os.environ.get("CFLAGS", ""), *compile_args(), *link_args()])
+        variables = [os.environ.get(name, "") for name in ("CC", "CFLAGS", "SMMUX_PROFILE")]
+        flags = " ".join([*variables, *compile_args(), *link_args()])
         stamp = Path(self.build_temp) / "flags.txt"
         if not stamp.is_file() or stamp.read_text() != flags:
             self.force = True
@@ -113,10 +118,39 @@ class BuildExt(build_ext):
                 return [name for names in found for name in names]
 
         self.compiler.compile = compile_together
+        if switch("PROFILE"):
+            self.train()
         super().build_extensions()
+
+    def train(self) -> None:
+        """Build a core that counts, let it run, and have what it counted used by the build that follows. It has no
+        clones of the hot loops, which gcc cannot count in."""
+        (core,) = self.extensions
+        folder = Path(self.build_temp, "training").resolve()
+        shutil.rmtree(folder, ignore_errors=True)
+        plain, self.force = list(core.extra_compile_args), True
+        core.extra_compile_args = [*plain, "-DSMMUX_NO_CLONES", f"-fprofile-generate={folder}/counts"]
+        core.extra_link_args += ["-fprofile-generate"]
+        super().build_extensions()
+        for package in ("smmux", "experiments"):
+            shutil.copytree(package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "_core.*.so"))
+        made = Path(self.get_ext_fullpath(core.name))
+        shutil.copy(made, folder / "smmux" / made.name)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+        subprocess.run([sys.executable, "tests/speed/training.py"], env=environment, check=True)
+        core.extra_link_args.remove("-fprofile-generate")
+        core.extra_compile_args = [*plain, f"-fprofile-use={folder}/counts", "-fprofile-partial-training"]
+        core.extra_compile_args += ["-Wno-missing-profile", "-Wno-coverage-mismatch", "-Wno-error"]
+
+
+def needed_to_train() -> list[str]:
+    """The packages that the launches of a training need, with the vendor's tools for those of compiled code."""
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    return [*project["dependencies"], *project["optional-dependencies"]["cuda"]]
 
 
 setup(
+    setup_requires=needed_to_train() if switch("PROFILE") else [],
     cmdclass={"build_ext": BuildExt},
     ext_modules=[
         Extension(

@@ -136,7 +136,7 @@ static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->disp
 static void report(struct gpu *g, uint32_t group) {
     const struct sm *first = &g->sms[group * g->group_sms], *end = end_of(g, group);
     struct report r = {.next = NEVER, .reach = NEVER};
-    struct second **second;
+    struct second **second = NULL;
     const uint32_t seconds = seconds_of(g, group, &second);
     for (const struct sm *sm = first; sm < end; sm++) {
         const uint64_t next = sm_next(sm);

@@ -100,6 +100,7 @@ void check_fence(struct sm *sm, uint32_t warp) {
 void check_global(const struct memop *op) {
     const struct machine *m = op->sm->m;
     if (op->u->width != m->program->code[op->pc].width) return; /* a piece beside an array's end */
+    if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) return; /* where a pointer may lead */
     if (m->watched && m->watched[op->pc]) events_access(&op->sm->check->events, op);
 }
 

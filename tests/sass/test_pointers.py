@@ -92,3 +92,30 @@ def test_a_thread_sees_what_it_has_stored() -> None:
     wanted = rows[np.arange(count)[:, None], np.arange(bytes_) % period[:, None]]
     smmux.load(SOURCES / SOURCE, "sm_90")["repeated"].simulate(132, 256, (rows, period, bytes_))
     assert (rows == wanted).all()
+
+
+@pytest.mark.parametrize("option", ["-G", "-O3"])
+def test_a_pointer_to_the_stack_or_the_heap_may_be_checked(option: str) -> None:
+    """Both threads' own memory: no race. One place of the array for all of them is one."""
+    needed("nvcc", "nvdisasm")
+    source = """
+__device__ __noinline__ void set(unsigned *p) { *p = 3; }
+extern "C" __global__ void own(unsigned *out) {
+    unsigned on_stack, *on_heap = new unsigned;
+    set(&on_stack);
+    set(on_heap);
+    set(out + threadIdx.x);
+    out[threadIdx.x] += on_stack + *on_heap;
+    delete on_heap;
+}
+extern "C" __global__ void one(unsigned *out) {
+    unsigned on_stack;
+    set(&on_stack);
+    set(out);
+    out[0] += threadIdx.x + on_stack;
+}
+"""
+    module, out = smmux.load(source, options=[option]), np.zeros(64, np.uint32)
+    assert not module["own"].simulate(1, 64, [out], check="races").findings
+    assert (out == 9).all()
+    assert module["one"].simulate(1, 64, [out], check="races").findings
