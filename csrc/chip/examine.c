@@ -6,6 +6,7 @@
 #include "base/clones.h"
 #include "base/hints.h"
 #include "chip/polls.h"
+#include "kernel/sass.h"
 #include "sm/check.h"
 
 enum error examiner_init(struct examiner *x, const struct machine *m, struct fault *fault) {
@@ -95,9 +96,10 @@ static void report_pair(const struct visit *v, enum order_of order, const struct
 }
 
 /* Do two accesses wait for each other, rather than race? What a poll or an atomic reads may be
- * stored by an atomic, or directly behind a fence. */
+ * stored by an atomic, or directly behind a fence. Two that are strong do not race in PTX. */
 static bool synchronise(uint32_t a, uint32_t b, bool atomic) {
     const uint32_t reads = MARK_POLL | MARK_ASKS;
+    if (a & b & MARK_STRONG) return true;
     if (atomic && (a | b) & MARK_POLL) return true;
     return (a & MARK_FENCE && b & reads) || (b & MARK_FENCE && a & reads);
 }
@@ -133,7 +135,7 @@ static ALWAYS_INLINE uint32_t stored(const struct visit *v, uint32_t piece, uint
 static ALWAYS_INLINE void find_store(const struct visit *v, uint32_t piece, uint32_t lane) {
     if (!v->extent->store) return;
     const struct mark *m = &v->extent->store[piece];
-    const enum order_of order = order_after(v, m, lane, m->who & MARK_FENCE);
+    const enum order_of order = order_after(v, m, lane, m->who & (MARK_FENCE | MARK_STRONG));
     const bool atomic = v->u->op == OP_ATOM_GLOBAL;
     if (order == ORDERED || synchronise(m->who, v->mark.who, atomic)) return;
     if (v->u->op == OP_ST_GLOBAL && v->extent->value[piece] == stored(v, piece, lane))
@@ -249,17 +251,21 @@ static bool quiet(const struct visit *v) {
 /* Flags of the marks that an instruction leaves. */
 static uint32_t flags_of(const struct examiner *x, const struct uop *u, uint32_t pc,
                          const struct knowledge *k) {
+    const uint32_t strong = sass_is_strong(u) ? MARK_STRONG : 0;
     switch (u->op) {
-    case OP_ST_GLOBAL: return k->fenced ? MARK_FENCE : 0;
-    case OP_LD_GLOBAL: return x->marks.polls[pc] ? MARK_POLL : 0;
-    default: return u->dst_count ? MARK_ASKS : 0;
+    case OP_ST_GLOBAL: return strong | (k->fenced ? MARK_FENCE : 0);
+    case OP_LD_GLOBAL:
+        return strong | (strong ? MARK_ASKS : 0) | (x->marks.polls[pc] ? MARK_POLL : 0);
+    default: return (u->flags & INSN_WIDE ? MARK_STRONG : 0) | (u->dst_count ? MARK_ASKS : 0);
     }
 }
 
-/* A store behind a fence and an atomic publish; a poll and an atomic whose value is taken ask. */
+/* A store behind a fence, one that is strong and an atomic publish; a poll, a strong load and an
+ * atomic whose value is taken ask. */
 static void hand_on(const struct visit *v) {
     const uint32_t flags = v->mark.who;
-    const bool publishes = v->u->op == OP_ATOM_GLOBAL || flags & MARK_FENCE,
+    const bool strong = v->u->op == OP_ST_GLOBAL && flags & MARK_STRONG,
+               publishes = v->u->op == OP_ATOM_GLOBAL || flags & MARK_FENCE || strong,
                asks = flags & (MARK_POLL | MARK_ASKS);
     if (publishes || asks)
         order_hand_on(&v->x->order, v->slot, v->addr, v->e->active, publishes, asks);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "chip/polls.h"
+#include "kernel/sass.h"
 
 static bool is_global(uint32_t op) {
     return op == OP_LD_GLOBAL || op == OP_ST_GLOBAL || op == OP_ATOM_GLOBAL;
@@ -51,8 +52,11 @@ static void note_accesses(struct marks *m, const struct program *p) {
 
 bool marks_look(const struct program *p, const struct marks *m) {
     bool looks = false;
-    for (uint32_t pc = 0; pc < p->count; pc++)
-        looks |= m->polls[pc] || (p->code[pc].op == OP_ATOM_GLOBAL && p->code[pc].dst_count);
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        const struct uop *u = &p->code[pc];
+        looks |= m->polls[pc] || (u->op == OP_ATOM_GLOBAL && u->dst_count) ||
+                 (u->op == OP_LD_GLOBAL && sass_is_strong(u));
+    }
     return looks;
 }
 

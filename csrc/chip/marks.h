@@ -19,7 +19,9 @@ struct mark {
 #define MARK_WHO   0xfffffffu /* both */
 #define MARK_FENCE (1u << 28) /* a store directly behind a fence */
 #define MARK_POLL  (1u << 29) /* a load that decides whether its loop goes on */
-#define MARK_ASKS  (1u << 30) /* an atomic whose value is taken */
+#define MARK_ASKS  (1u << 30) /* an atomic whose value is taken, or a strong load */
+#define MARK_STRONG                                                                                \
+    (1u << 31) /* of compiled code: an atomic, and what volatile and atomic variables are for */
 
 _Static_assert((uint64_t)MOST_sm_count *MAX_WARPS << MARK_SLOT <= MARK_WHO, "slots have room");
 

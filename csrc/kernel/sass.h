@@ -7,11 +7,12 @@
 #define SASS_PREDS           16u /* P0 to P6 and true, UP0 to UP6 and true */
 #define CONVERGENCE_BARRIERS 16u
 #define BARRIER_ALLOC                                                                              \
-    14u                  /* of a block: smmux::alloc of smmux.cuh; the next one is smmux::release */
-#define SASS_GENERIC  1u /* in ~aux of a global access: its address says which space */
-#define SASS_FORM     1u /* shift in ~aux: how an address is made of its base register */
-#define SASS_DONE     4u /* shift in ~aux: predicate that says where an atomic is done */
-#define SASS_STRONG   0x100u /* in ~aux of a global load: it reads what is behind the L1 */
+    14u                 /* of a block: smmux::alloc of smmux.cuh; the next one is smmux::release */
+#define SASS_GENERIC 1u /* in ~aux of a global access: its address says which space */
+#define SASS_FORM    1u /* shift in ~aux: how an address is made of its base register */
+#define SASS_DONE    4u /* shift in ~aux: predicate that says where an atomic is done */
+#define SASS_STRONG                                                                                \
+    0x100u /* in ~aux of a global access: other SMs are meant to see it, or to be seen */
 #define SASS_WAYS     0x1ffu /* bits of ~aux that the compiler fills in, */
 #define SASS_ROW      9u     /* and shift of the row that the decoder puts behind them */
 #define SHARED_HIGH   1u     /* high word of generic addresses of shared memory, */
@@ -43,6 +44,12 @@ static inline uint32_t sass_done(const struct uop *u) {
 static inline bool sass_calls(const struct uop *u) {
     return u->op == OP_SASS_CONTROL &&
            (u->sub == SASS_CALL || (u->sub == SASS_JUMP && u->q != JUMP_INSIDE));
+}
+
+/* Does a load see what other SMs write meanwhile, or a store show it to them? So volatile ones do,
+ * and those of atomic variables. */
+static inline bool sass_is_strong(const struct uop *u) {
+    return (u->flags & INSN_WIDE) && (~(uint32_t)u->aux & SASS_STRONG);
 }
 
 /* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX",

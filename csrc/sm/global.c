@@ -136,15 +136,10 @@ static ALWAYS_INLINE uint32_t send_all(struct memop *op, struct access *a,
     return n;
 }
 
-/* Does a load of compiled code see what other SMs have written? */
-static bool is_strong(const struct uop *u) {
-    return (u->flags & INSN_WIDE) && (~(uint32_t)u->aux & SASS_STRONG);
-}
-
 /* Does the L1 have to hear of an access that it does not serve? */
 static bool passes_l1(const struct memop *op) {
     if (!places_load(op->u->op)) return true;
-    return op->sm->m->cfg->l1_updates && op->u->op == OP_LD_GLOBAL && is_strong(op->u);
+    return op->sm->m->cfg->l1_updates && op->u->op == OP_LD_GLOBAL && sass_is_strong(op->u);
 }
 
 /* The cache that serves this instruction, 0 for none. Textures have one of their own; the L1 serves
@@ -155,7 +150,7 @@ static uint32_t cache_of(const struct memop *op) {
     if (op->u->op == OP_TEX) return sm->caches[CACHE_TEXTURE].present ? CACHE_TEXTURE : 0;
     if (!sm->caches[CACHE_DATA].present) return 0;
     return op->u->op == OP_LD_LOCAL ||
-                   (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1 && !is_strong(op->u))
+                   (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1 && !sass_is_strong(op->u))
                ? CACHE_DATA
                : 0;
 }

@@ -15,9 +15,10 @@ WIDE: int = _core.FLAGS["WIDE"]
 GENERIC: int = _core.SASS_FIELDS["GENERIC"]
 """Of an access whose address says in which space it lies."""
 STRONG: int = _core.SASS_FIELDS["STRONG"]
-"""Of a load that sees what other SMs have written, as volatile ones and those that acquire."""
+"""Of a load that sees what other SMs have written, or a store that they are to see: volatile ones, those that acquire
+or release, and of atomic variables."""
 BEYOND = frozenset(("GPU", "SYS"))
-"""How far a strong load sees, where that is beyond the L1."""
+"""How far a strong access reaches, where that is beyond the L1."""
 FORM: int = _core.SASS_FIELDS["FORM"]
 DONE: int = _core.SASS_FIELDS["DONE"]
 WIDTHS = {"U8": (1, 0), "S8": (1, SIGNED), "U16": (2, 0), "S16": (2, SIGNED), "64": (8, 0), "128": (16, 0)}
@@ -32,10 +33,14 @@ SCALES = {"X4": 2, "X8": 3, "X16": 4}
 def _loads(rows: Rows, i: Instruction, op: str, space: int) -> None:
     width, flags = _width(i)
     registers = _destination(rows, i.operands[0], width)
-    strong = STRONG if op == "ld.global" and "STRONG" in i.modifiers and BEYOND & set(i.modifiers) else 0
-    fields = address_fields(rows, address_of(i), wide=op.endswith("global"), generic=space | strong)
+    fields = address_fields(rows, address_of(i), wide=op.endswith("global"), generic=space | _strong(i, op))
     fields["flags"] |= flags
     rows.add(i, _core.OPS[op][0], width=width, **fields, **registers)
+
+
+def _strong(i: Instruction, op: str) -> int:
+    """STRONG of an access to global memory that is, else 0."""
+    return STRONG if op.endswith("global") and "STRONG" in i.modifiers and BEYOND & set(i.modifiers) else 0
 
 
 def _destination(rows: Rows, operand: Operand, width: int) -> dict[str, int]:
@@ -55,7 +60,7 @@ def _stores(rows: Rows, i: Instruction, op: str, space: int) -> None:
         registers = dict.fromkeys(DATA_FIELDS[:count], OPERAND_UNIFORM)
     else:
         registers = {name: first + k for k, name in enumerate(DATA_FIELDS[:count])}
-    fields = address_fields(rows, address_of(i), wide=op.endswith("global"), generic=space)
+    fields = address_fields(rows, address_of(i), wide=op.endswith("global"), generic=space | _strong(i, op))
     fields["flags"] |= flags
     rows.add(i, _core.OPS[op][0], width=width, **fields, **registers)
 

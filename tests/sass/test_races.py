@@ -1,0 +1,92 @@
+"""The check for races knows what volatile and atomic variables of CUDA C++ are for, and tells what is wrong beside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import smmux
+from tests.sass.conftest import needed
+
+SOURCE = """
+#include <cooperative_groups.h>
+#include <cuda/atomic>
+namespace cg = cooperative_groups;
+#ifndef FENCE
+#define FENCE __threadfence()
+#endif
+
+/* Each block adds what all blocks before it have published behind a flag. */
+extern "C" __global__ void look_back(volatile int *flag, int *value, int *out) {
+    const int b = blockIdx.x;
+    if (threadIdx.x) return;
+    value[b] = b;
+    FENCE;
+    flag[b] = 1;
+    int sum = 0;
+    for (int j = b - 1; j >= 0; j--) {
+        while (!flag[j]) {}
+        __threadfence();
+        sum += value[j];
+    }
+    out[b] = sum;
+}
+
+/* The whole grid meets twice. */
+extern "C" __global__ void meets(int *part, int *sum, int *out) {
+    auto grid = cg::this_grid();
+    if (threadIdx.x == 0) part[blockIdx.x] = blockIdx.x;
+    grid.sync();
+    if (grid.thread_rank() == 0)
+        for (int i = 0; i < gridDim.x; i++) sum[0] += part[i];
+    grid.sync();
+    if (threadIdx.x == 0) out[blockIdx.x] = sum[0];
+}
+
+/* The largest of all, read before it is exchanged. */
+extern "C" __global__ void largest(int *of, int *unused, int *out) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> all(*of);
+    const int own = blockIdx.x * blockDim.x + threadIdx.x;
+    int seen = all.load();
+    while (seen < own && !all.compare_exchange_weak(seen, own)) {}
+}
+
+/* The flag is no variable for that. */
+extern "C" __global__ void hasty(int *flag, int *value, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) flag[0] = 1;
+    else out[blockIdx.x] = flag[0];
+}
+"""
+BLOCKS = 12
+
+
+def races(kernel: str, option: str, arch: str = "sm_90", *options: str) -> list[str]:
+    """The arrays that have races."""
+    needed("nvcc", "nvdisasm")
+    module = smmux.load(SOURCE, arch=arch, options=[option, "-std=c++17", *options])
+    first, second, out = (np.zeros(BLOCKS, np.int32) for _ in range(3))
+    result = module[kernel].simulate(BLOCKS, 32, [first, second, out], check="races")
+    block = np.arange(BLOCKS)
+    if kernel == "look_back":
+        assert (out == block * (block - 1) // 2).all()
+    elif kernel == "meets":
+        assert (out == block.sum()).all()
+    elif kernel == "largest":
+        assert first[0] == 32 * BLOCKS - 1
+    return sorted({str(race.array) for race in result.races})
+
+
+@pytest.mark.parametrize("option", ["-O3", "-G"])
+@pytest.mark.parametrize("kernel", ["look_back", "meets", "largest"])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+def test_what_waits_for_volatile_and_atomic_variables_is_ordered(kernel: str, option: str, arch: str) -> None:
+    assert races(kernel, option, arch) == []
+
+
+def test_without_a_fence_nothing_is_published() -> None:
+    assert races("look_back", "-O3", "sm_90", "-DFENCE=") == ["argument 1"]
+
+
+def test_plain_flags_order_nothing() -> None:
+    assert races("hasty", "-O3") == ["argument 0"]
