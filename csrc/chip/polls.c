@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernel/decoder.h"
+
 /* Registers and predicates, as the ids of struct deps. */
 #define IDS (MAX_REGS + MAX_PREDS + 1)
 
@@ -140,7 +142,10 @@ static void look_at_loop(const struct program *p, uint32_t first, uint32_t last,
 }
 
 void polls_find(const struct program *p, uint8_t *polls) {
-    memset(polls, POLL_NONE, p->count);
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        const bool loads = p->sass && p->code[pc].op == OP_LD_GLOBAL;
+        polls[pc] = loads && sass_feeds_swap(p, pc) ? POLL_FIXED : POLL_NONE;
+    }
     for (uint32_t pc = 0; pc < p->count; pc++)
         if (p->code[pc].op == OP_BRA && (uint32_t)p->code[pc].imm <= pc)
             look_at_loop(p, (uint32_t)p->code[pc].imm, pc, polls);

@@ -1,6 +1,8 @@
 /* Loads of global memory that wait for what other threads store: `while flag[0] == 0: pass`. Such
  * loads are synchronisation, not data, as volatile ones are in CUDA C++; kernels in Python have no
- * word for that, so the check finds them in the program. */
+ * word for that, so the check finds them in the program. So are loads of what a compare and swap
+ * compares, which finds out whether it still stands there: compilers make sums of floats of both.
+ */
 #ifndef SMMUX_POLLS_H
 #define SMMUX_POLLS_H
 

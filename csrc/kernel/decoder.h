@@ -46,6 +46,8 @@ uint8_t sass_words(uint32_t op, char letter);
 uint8_t sass_class(uint32_t op);
 /* Does no lane go on behind this instruction, unless it is guarded? */
 bool sass_ends(const struct uop *u);
+/* Is what an instruction loads compared by a compare and swap behind it? */
+bool sass_feeds_swap(const struct program *p, uint32_t pc);
 /* Find which barrier registers are named; returns the end of the registers that are, uniform ones
  * of which there are many and few are taken. */
 uint32_t sass_named(struct program *p);

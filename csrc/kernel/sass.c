@@ -203,6 +203,32 @@ uint8_t sass_words(uint32_t op, char letter) {
     return (uint8_t)(count ? count : 1);
 }
 
+/* The register with what an atomic compares; a row that is no register if it does not compare. */
+static uint32_t compared(const struct uop *u) {
+    switch (u->sub) {
+    case ATOM_CAS:
+    case ATOM_CAST: return u->b;
+    case ATOM_CAS64:
+    case ATOM_CAST64: return u->data[2];
+    default: return OPERAND_NONE;
+    }
+}
+
+/* Compilers put sums and the like between the two. */
+#define SWAP_DISTANCE 16u
+
+bool sass_feeds_swap(const struct program *p, uint32_t pc) {
+    const struct uop *load = &p->code[pc];
+    if (!load->dst_count) return false;
+    for (uint32_t i = pc + 1; i < p->count && i <= pc + SWAP_DISTANCE; i++) {
+        const struct uop *u = &p->code[i];
+        const bool atomic = u->op == OP_ATOM_GLOBAL || u->op == OP_ATOM_SHARED;
+        if (atomic && compared(u) == load->data[0]) return true;
+        if (u->dst_count && u->d == load->data[0]) return false;
+    }
+    return false;
+}
+
 bool sass_ends(const struct uop *u) {
     if (u->op != OP_SASS_CONTROL) return false;
     const bool sure = sass_pred(u, SHIFT_PS0) == 7;

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/clones.h"
 #include "base/hints.h"
+#include "kernel/decoder.h"
 #include "kernel/lanes.h"
 #include "sm/check.h"
 #include "sm/constants.h"
@@ -279,7 +280,9 @@ NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ide
         n->conflicts += passes - ideal;
         n->bytes += bits_count(op->active) * op->u->width;
     }
-    if (op->sm->check) check_access(op, shape);
+    const bool tries = op->u->op == OP_LD_SHARED && op->sm->m->program->sass &&
+                       sass_feeds_swap(op->sm->m->program, op->pc);
+    if (op->sm->check && !tries) check_access(op, shape);
     if (op->sm->records) {
         const struct block *b = &op->sm->blocks[op->w->block];
         record_access(op, op->u->flags & INSN_DYNAMIC ? b->dynamic_base : b->static_base);

@@ -27,6 +27,7 @@ struct prints {
 };
 
 #define PRINT_FORMAT UINT32_MAX
+#define PRINT_STRING (UINT32_MAX - 1) /* of the argument in front: its next eight characters */
 
 /* Is there room for so many values? If not, something is lost. */
 bool print_room(const struct sm *sm, uint32_t rows);

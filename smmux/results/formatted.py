@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,10 @@ __all__ = ["format_text", "printf_text"]
 
 FORMAT = 0xFFFFFFFF
 """`text` of a record that begins a call, and holds its format's address: PRINT_FORMAT of csrc/sm/print.h."""
+STRING = 0xFFFFFFFE
+"""That of one with the next eight characters of the text that the argument in front is: PRINT_STRING."""
+Value = int | bytes
+"""An argument as its bits, or as the text that it points to."""
 _CONVERSION = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?((?:hh|h|ll|l|z|j|t|L)?)([diouxXcsSpeEfFgGaA%])")
 _BITS = {"hh": 8, "h": 16, "": 32, "l": 64, "ll": 64, "z": 64, "j": 64, "t": 64}
 
@@ -30,10 +35,13 @@ def printf_text(records: bytes, lost: int, string: Callable[[int], str]) -> str:
     rows = np.frombuffer(records, PRINTED)
     ordered = rows[np.lexsort((rows["thread"], rows["block"]))]  # stable: a thread's own order stays
     values = ordered["low"].astype(np.uint64) | ordered["high"].astype(np.uint64) << np.uint64(32)
-    calls: list[list[int]] = []
+    calls: list[list[Any]] = []
     for kind, value in zip(ordered["text"].tolist(), values.tolist(), strict=True):
         if kind == FORMAT:
             calls.append([value])
+        elif kind == STRING and calls:
+            before = calls[-1][-1] if isinstance(calls[-1][-1], bytes) else b""
+            calls[-1][-1] = before + struct.pack("<Q", value)
         elif calls:
             calls[-1].append(value)
     parts = [format_text(string(call[0]), call[1:], string) for call in calls]
@@ -42,13 +50,14 @@ def printf_text(records: bytes, lost: int, string: Callable[[int], str]) -> str:
     return "".join(parts)
 
 
-def format_text(form: str, values: Sequence[int], string: Callable[[int], str]) -> str:
-    """A format with its arguments, each as the bits that a call passes; one that is missing leaves its own text."""
+def format_text(form: str, values: Sequence[Value], string: Callable[[int], str]) -> str:
+    """A format with its arguments, each as the bits that a call passes or as a text; one that is missing leaves its own
+    text."""
     left = iter(values)
     return _CONVERSION.sub(lambda match: _converted(match, left, string), form)
 
 
-def _converted(match: re.Match[str], left: Iterator[int], string: Callable[[int], str]) -> str:
+def _converted(match: re.Match[str], left: Iterator[Any], string: Callable[[int], str]) -> str:
     flags, width, precision, length, letter = match.groups()
     if letter == "%":
         return "%"
@@ -85,10 +94,11 @@ class _Form:
         return "-" if negative else "+" if "+" in self.flags else " " if " " in self.flags else ""
 
 
-def _one(form: _Form, letter: str, bits: int, size: int, string: Callable[[int], str]) -> str:
+def _one(form: _Form, letter: str, bits: Any, size: int, string: Callable[[int], str]) -> str:
     """One value, as C writes it."""
     if letter in "sS":
-        return form.filled("", string(bits)[: form.precision], zeros=False)
+        text = bits.partition(b"\0")[0].decode("utf-8", "replace") if isinstance(bits, bytes) else string(bits)
+        return form.filled("", text[: form.precision], zeros=False)
     if letter == "p":
         return form.filled("", f"0x{bits:x}", zeros=False)
     if letter == "c":

@@ -48,6 +48,15 @@ __global__ void allocates(int *out, int bytes) {
     out[1] = p[bytes / 4 - 1];
     free(p);
 }
+__global__ void prints(char *text) {
+    __shared__ char near[8];
+    char own[8];
+    for (int i = 0; i < 4; i++) near[i] = 'S', own[i] = 'b' + i;
+    near[4] = own[4] = 0;
+    printf("'%s' '%s' '%s' '%.2s' %d\\n", text, near, own, "abc", 3);
+    text[0] = 'F';
+    printf("'%s'\\n", text);
+}
 }
 """
 
@@ -110,3 +119,10 @@ def test_assembly_in_the_source_has_its_lines_in_ptx() -> None:
     source = 'extern "C" __global__ void k() { asm volatile("bar.sync 1, 48;"); }'
     with pytest.raises(CompileError, match=r"^<text>: Number of threads .*\(line \d+ of its PTX\)"):
         smmux.load(source)
+
+
+def test_printf_has_the_characters_of_the_moment_wherever_they_lie(module: smmux.Module) -> None:
+    """In device, shared and local memory, and of a text that changes behind the call."""
+    text = np.frombuffer(b"first of all\0", np.int8).copy()
+    printed = module["prints"].simulate(1, 1, [text]).printed
+    assert printed == "'first of all' 'SSSS' 'bcde' 'ab' 3\n'First of all'\n"

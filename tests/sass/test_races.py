@@ -51,6 +51,26 @@ extern "C" __global__ void largest(int *of, int *unused, int *out) {
     while (seen < own && !all.compare_exchange_weak(seen, own)) {}
 }
 
+/* Compilers make sums of floats in shared memory of a load and a compare and swap. */
+extern "C" __global__ void sums(int *of, int *unused, int *out) {
+    __shared__ float single;
+    __shared__ double wide;
+    if (threadIdx.x == 0) single = wide = 0;
+    __syncthreads();
+    atomicAdd(&single, 1.0f);
+    atomicAdd(&wide, 1.0);
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = single + wide;
+}
+
+/* The same by hand, in device memory. */
+extern "C" __global__ void swaps(int *of, int *unused, int *out) {
+    for (int seen = *of, before = seen - 1; seen != before;) {
+        before = seen;
+        seen = atomicCAS(of, before, before + 1);
+    }
+}
+
 /* The flag is no variable for that. */
 extern "C" __global__ void hasty(int *flag, int *value, int *out) {
     if (threadIdx.x) return;
@@ -72,16 +92,24 @@ def races(kernel: str, option: str, arch: str = "sm_90", *options: str) -> list[
         assert (out == block * (block - 1) // 2).all()
     elif kernel == "meets":
         assert (out == block.sum()).all()
+    elif kernel == "sums":
+        assert (out == 64).all()
+    elif kernel == "swaps":
+        assert first[0] == 32 * BLOCKS
     elif kernel == "largest":
         assert first[0] == 32 * BLOCKS - 1
     return sorted({str(race.array) for race in result.races})
 
 
 @pytest.mark.parametrize("option", ["-O3", "-G"])
-@pytest.mark.parametrize("kernel", ["look_back", "meets", "largest"])
+@pytest.mark.parametrize("kernel", ["look_back", "meets", "largest", "sums"])
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
 def test_what_waits_for_volatile_and_atomic_variables_is_ordered(kernel: str, option: str, arch: str) -> None:
     assert races(kernel, option, arch) == []
+
+
+def test_what_a_swap_compares_is_no_data() -> None:
+    assert races("swaps", "-O3") == []
 
 
 def test_without_a_fence_nothing_is_published() -> None:

@@ -53,8 +53,9 @@ static uint64_t read_number(const struct caller *c, uint64_t address, uint32_t b
 
 /* How many bytes the next argument of a format takes, and where the text behind it begins; 0: there
  * is none. A width or precision may be an argument, in front of its conversion's own: inside then
- * says that the text goes on in that conversion. */
-static uint32_t next_argument(const struct caller *c, uint64_t *format, bool *inside) {
+ * says that the text goes on in that conversion. text: it is the address of one. */
+static uint32_t next_argument(const struct caller *c, uint64_t *format, bool *inside, bool *text) {
+    *text = false;
     for (char letter;; ++*format) {
         if (!*inside) {
             letter = (char)read_number(c, *format, 1);
@@ -74,25 +75,41 @@ static uint32_t next_argument(const struct caller *c, uint64_t *format, bool *in
             if (letter == 'l' || letter == 'z' || letter == 'j' || letter == 't') bytes = 8;
         }
         if (!letter) return 0;
+        *text = letter == 's';
         if (letter != '%') return ++*format, strchr("eEfFgGaAsp", letter) ? 8 : bytes;
     }
 }
 
-enum { MOST_ARGUMENTS = 32 };
+enum { MOST_ARGUMENTS = 32, MOST_CHARACTERS = 4096 };
 
-/* Keep a call: its format's address, then each argument. */
+/* How many groups of eight characters a text has, the zero at its end among them. */
+static uint32_t groups_of(const struct caller *c, uint64_t text) {
+    uint32_t length = 0;
+    while (length < MOST_CHARACTERS && read_number(c, text + length, 1)) length++;
+    return length / 8 + 1;
+}
+
+/* Keep a call: its format's address, then each argument, texts with the characters that they have
+ * by now, wherever these lie. */
 static void print_formatted(const struct caller *c) {
     uint64_t format = pair(c, 4), at = pair(c, 6), value[MOST_ARGUMENTS];
-    uint32_t count = 0, bytes;
-    bool inside = false;
-    while (count < MOST_ARGUMENTS && (bytes = next_argument(c, &format, &inside)) != 0) {
+    uint32_t count = 0, bytes, groups[MOST_ARGUMENTS], rows = 1;
+    bool inside = false, text;
+    while (count < MOST_ARGUMENTS && (bytes = next_argument(c, &format, &inside, &text)) != 0) {
         at = (at + bytes - 1) & ~(uint64_t)(bytes - 1);
-        value[count++] = read_number(c, at, bytes);
+        value[count] = read_number(c, at, bytes);
+        groups[count] = text ? groups_of(c, value[count]) : 0;
+        rows += 1 + groups[count++];
         at += bytes;
     }
-    if (print_room(c->sm, count + 1)) {
+    if (print_room(c->sm, rows)) {
         print_row(c->sm, c->warp, c->lane, c->t, PRINT_FORMAT, pair(c, 4));
-        for (uint32_t i = 0; i < count; i++) print_row(c->sm, c->warp, c->lane, c->t, i, value[i]);
+        for (uint32_t i = 0; i < count; i++) {
+            print_row(c->sm, c->warp, c->lane, c->t, i, value[i]);
+            for (uint32_t g = 0; g < groups[i]; g++)
+                print_row(c->sm, c->warp, c->lane, c->t, PRINT_STRING,
+                          read_number(c, value[i] + 8 * g, 8));
+        }
     }
     *reg(c, 4) = count;
 }
