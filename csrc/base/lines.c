@@ -6,6 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef MAP_NORESERVE /* where the host reserves nothing anyway */
+#define MAP_NORESERVE 0
+#endif
+
 #define HUGE_BYTES  ((size_t)2 << 20)
 #define LARGE_BYTES 1048576u /* of less, malloc often has enough that needs no new pages */
 
@@ -52,7 +56,8 @@ static void *begin(uint8_t *base, size_t mapped) {
  * size is a multiple of theirs. */
 static void *map(size_t bytes, bool huge) {
     if (huge) bytes = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
-    uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (huge ? 0 : MAP_NORESERVE);
+    uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (base == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
     if (huge) (void)madvise(base, bytes, MADV_HUGEPAGE); /* advice that the host may refuse */

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/lines.h"
 #include "chip/polls.h"
 #include "kernel/sass.h"
+#include "sm/sass/routine.h"
 
 static bool is_global(uint32_t op) {
     return op == OP_LD_GLOBAL || op == OP_ST_GLOBAL || op == OP_ATOM_GLOBAL;
@@ -12,6 +14,7 @@ static bool is_global(uint32_t op) {
 
 /* Make an extent of each ring of views, or of each array that has no views. */
 static void find_extents(struct marks *m, const struct machine *machine) {
+    const uint32_t heap = routine_heap(machine->program);
     for (uint32_t i = 0; i < machine->buffer_count; i++) {
         const struct buffer *b = &machine->buffers[i];
         struct extent *e = NULL;
@@ -22,6 +25,7 @@ static void find_extents(struct marks *m, const struct machine *machine) {
             *e = (struct extent){.low = UINT64_MAX, .shift = 2};
         }
         m->of[i] = e;
+        e->sparse |= heap && b->address == heap;
         if (b->address < e->low) e->low = b->address;
         if ((uint64_t)b->address + b->bytes > e->high) e->high = (uint64_t)b->address + b->bytes;
     }
@@ -78,10 +82,10 @@ static bool extent_marks(struct extent *e, bool allocate, uint64_t *bytes) {
     *bytes = pieces * ((e->stores ? sizeof *e->store + sizeof *e->value : 0) +
                        (loads ? sizeof *e->load : 0) + (atomics ? sizeof *e->atomic : 0));
     if (!allocate) return true;
-    if (e->stores) e->store = calloc(pieces, sizeof *e->store);
-    if (e->stores) e->value = calloc(pieces, sizeof *e->value);
-    if (loads) e->load = calloc(pieces, sizeof *e->load);
-    if (atomics) e->atomic = calloc(pieces, sizeof *e->atomic);
+    if (e->stores) e->store = lines_alloc(pieces * sizeof *e->store);
+    if (e->stores) e->value = lines_alloc(pieces * sizeof *e->value);
+    if (loads) e->load = lines_alloc(pieces * sizeof *e->load);
+    if (atomics) e->atomic = lines_alloc(pieces * sizeof *e->atomic);
     return (!e->stores || (e->store && e->value)) && (!loads || e->load) && (!atomics || e->atomic);
 }
 
@@ -90,7 +94,7 @@ static enum error allocate(struct marks *m, uint64_t others, struct fault *fault
     uint64_t all = others, each;
     for (uint32_t i = 0; i < m->count; i++) {
         extent_marks(&m->extents[i], false, &each);
-        all += each;
+        if (!m->extents[i].sparse) all += each;
     }
     if (all > MARKS_MOST) {
         snprintf(fault->text, sizeof fault->text,
@@ -128,10 +132,10 @@ struct extent *marks_extent(const struct marks *m, const struct machine *machine
 void marks_free(struct marks *m) {
     for (uint32_t i = 0; i < m->count; i++) {
         struct extent *e = &m->extents[i];
-        free(e->store);
-        free(e->value);
-        free(e->load);
-        free(e->atomic);
+        lines_free(e->store);
+        lines_free(e->value);
+        lines_free(e->load);
+        lines_free(e->atomic);
     }
     free(m->extents);
     free(m->of);

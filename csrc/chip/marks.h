@@ -32,7 +32,8 @@ struct extent {
     uint64_t low, high; /* device addresses */
     uint32_t shift;     /* log2 of the bytes of a piece: what the narrowest access covers, 4 at most
                          */
-    bool loads, stores, atomics;                  /* the program has such */
+    bool loads, stores, atomics; /* the program has such */
+    bool sparse;                 /* the heap of compiled code, of which little is used */
     struct mark *store, (*load)[2], (*atomic)[2]; /* per piece, NULL where they cannot race */
     uint32_t *value;                              /* that was stored last, per piece */
 };

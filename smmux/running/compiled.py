@@ -55,9 +55,8 @@ UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 STACK_POINTER, ZERO_REGISTER = 1, 255
 WORKSPACE_BYTES = 256
 """What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
-HEAP_OF_SM, HEAP_CHECKED, GAP = 8 << 20, 1 << 20, 1 << 16
-"""Bytes of an SM's part of the heap of `malloc`, the same where a check has marks of all of it, and of what nobody owns
-between the arrays and the heap."""
+HEAP_OF_SM, GAP = 8 << 20, 1 << 16
+"""Bytes of an SM's part of the heap of `malloc`, and of what nobody owns between the arrays and the heap."""
 
 
 def simulate(
@@ -84,8 +83,7 @@ def simulate(
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
     _check_block(cubin.kernels[name], dim3("block", block))
-    heap = HEAP_CHECKED if (options or {}).get("check") else HEAP_OF_SM
-    memory = _Memory(dict(variables or {}), names, heap)
+    memory = _Memory(dict(variables or {}), names)
     program = program_of(cubin, name, dynamic_shared, machine, memory, stack)
     program = replace(program, name=called or name, sources=sources or {})
     result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
@@ -95,12 +93,11 @@ def simulate(
 
 @dataclass(slots=True)
 class _Memory:
-    """The device memory of one launch: what the user gives for variables, names of the arguments, the bytes of an SM's
-    heap, and the buffers once they are known."""
+    """The device memory of one launch: what the user gives for variables, names of the arguments, and the buffers once
+    they are known."""
 
     variables: dict[str, NDArray[Any]] = field(default_factory=dict)
     names: Sequence[str] = ()
-    heap: int = HEAP_OF_SM
     buffers: list[tuple[NDArray[np.uint8], int, int, bool]] = field(default_factory=list)
 
     def give_back(self, cubin: Cubin) -> None:
@@ -238,7 +235,7 @@ def _pack(
         own.append(np.zeros(image.param_bytes, np.uint8))
     own += [np.zeros(POINTER_BYTES * len(table), np.uint8) for table in tables]
     if "malloc" in cubin.externs:
-        own.append(np.zeros(GAP + memory.heap * machine.sm_count, np.uint8))
+        own.append(np.zeros(GAP + HEAP_OF_SM * machine.sm_count, np.uint8))
     places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
     if places[0] != GLOBALS_ADDRESS:
         raise LaunchError("the module's variables have no place in device memory")
@@ -269,7 +266,7 @@ def _pack(
     if heap:
         buffers.append((own[-1][GAP:], heap, own[-1].nbytes - GAP, True))
     memory.buffers[:] = buffers
-    room = heap, memory.heap if heap else 0
+    room = heap, HEAP_OF_SM if heap else 0
     shared = program.shared_bytes + program.dynamic_bytes
     sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy, shared)
     constants = own[0][constants_offset(cubin) :].tobytes()

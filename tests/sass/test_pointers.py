@@ -116,6 +116,9 @@ extern "C" __global__ void one(unsigned *out) {
 }
 """
     module, out = smmux.load(source, options=[option]), np.zeros(64, np.uint32)
-    assert not module["own"].simulate(1, 64, [out], check="races").findings
+    cycles = module["own"].simulate(1, 64, [out]).cycles
+    checked = module["own"].simulate(1, 64, [out], check="races")
+    assert not checked.findings
+    assert checked.cycles == cycles
     assert (out == 9).all()
     assert module["one"].simulate(1, 64, [out], check="races").findings

@@ -118,14 +118,26 @@ static void print_formatted(const struct caller *c) {
 
 #define HEADER 16u /* bytes in front of what is given out: its class */
 
+/* The heap of a program that calls routines, and the bytes of an SM's part of it. */
+static uint32_t heap_of(const struct program *p, uint32_t *room) {
+    uint32_t base;
+    memcpy(&base, p->constants + p->constant_bytes - 8, sizeof base);
+    memcpy(room, p->constants + p->constant_bytes - 4, sizeof *room);
+    return base;
+}
+
+uint32_t routine_heap(const struct program *p) {
+    uint32_t room;
+    return p->sass && p->prints ? heap_of(p, &room) : 0;
+}
+
 /* Memory of 2^class bytes with its header: given back before, or new. A SM has a part of the heap
  * of its own, so that what it gives does not depend on when others ask. */
 static uint32_t allocate(const struct caller *c, uint64_t bytes) {
     const struct program *p = c->sm->m->program;
     struct heap *heap = c->sm->heap;
-    uint32_t base, room, order = 5;
-    memcpy(&base, p->constants + p->constant_bytes - 8, sizeof base);
-    memcpy(&room, p->constants + p->constant_bytes - 4, sizeof room);
+    uint32_t room, order = 5;
+    const uint32_t base = heap_of(p, &room);
     while (order < HEAP_CLASSES && (1ull << order) - HEADER < bytes) order++;
     if (order == HEAP_CLASSES || !bytes) return 0;
     const uint32_t given = heap->given[order];
