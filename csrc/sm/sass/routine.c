@@ -118,7 +118,8 @@ static void print_formatted(const struct caller *c) {
 
 #define HEADER 16u /* bytes in front of what is given out: its class */
 
-/* The heap of a program that calls routines, and the bytes of an SM's part of it. */
+/* The heap of compiled code, of which the end of its constants tells, and the bytes of an SM's part
+ * of it. */
 static uint32_t heap_of(const struct program *p, uint32_t *room) {
     uint32_t base;
     memcpy(&base, p->constants + p->constant_bytes - 8, sizeof base);
@@ -128,7 +129,7 @@ static uint32_t heap_of(const struct program *p, uint32_t *room) {
 
 uint32_t routine_heap(const struct program *p) {
     uint32_t room;
-    return p->sass && p->prints ? heap_of(p, &room) : 0;
+    return p->sass && p->constant_bytes >= 8 ? heap_of(p, &room) : 0;
 }
 
 /* Memory of 2^class bytes with its header: given back before, or new. A SM has a part of the heap

@@ -12,7 +12,7 @@ struct heap {
     uint32_t used, given[HEAP_CLASSES];
 };
 
-/* The device address of the heap; 0: the program has none. */
+/* The device address of the heap that its module has; 0: none. */
 uint32_t routine_heap(const struct program *p);
 /* A thread calls a routine at cycle t, with what its warp has stored in memory; false after a
  * fault.
