@@ -1,6 +1,6 @@
 """What compiled code prints: calls of printf as the core keeps them, as text.
 
->>> format_text("%d of %5.2f %s%%", [3, struct.unpack("<Q", struct.pack("<d", 0.5))[0], 0], lambda address: "x")
+>>> format_text("%d of %5.2f %s%%", [3, struct.unpack("<Q", struct.pack("<d", 0.5))[0], 1], lambda address: "x")
 '3 of  0.50 x%'
 """
 
@@ -97,8 +97,7 @@ class _Form:
 def _one(form: _Form, letter: str, bits: Any, size: int, string: Callable[[int], str]) -> str:
     """One value, as C writes it."""
     if letter in "sS":
-        text = bits.partition(b"\0")[0].decode("utf-8", "replace") if isinstance(bits, bytes) else string(bits)
-        return form.filled("", text[: form.precision], zeros=False)
+        return form.filled("", _text(bits, string)[: form.precision], zeros=False)
     if letter == "p":
         return form.filled("", f"0x{bits:x}", zeros=False)
     if letter == "c":
@@ -114,6 +113,13 @@ def _one(form: _Form, letter: str, bits: Any, size: int, string: Callable[[int],
         return _hexadecimal(form, sign, abs(value), letter)
     places = "" if form.precision is None else f".{form.precision}"
     return form.filled(sign, f"%{'#' * ('#' in form.flags)}{places}{letter}" % abs(value), zeros=True)
+
+
+def _text(bits: Any, string: Callable[[int], str]) -> str:
+    """What `%s` prints: characters that were kept, or what lies at an address; a card has a word for no address."""
+    if isinstance(bits, bytes):
+        return bits.partition(b"\0")[0].decode("utf-8", "replace")
+    return string(bits) if bits else "(null)"
 
 
 def _integer(form: _Form, letter: str, bits: int, size: int) -> str:

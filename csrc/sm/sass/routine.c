@@ -98,7 +98,7 @@ static void print_formatted(const struct caller *c) {
     while (count < MOST_ARGUMENTS && (bytes = next_argument(c, &format, &inside, &text)) != 0) {
         at = (at + bytes - 1) & ~(uint64_t)(bytes - 1);
         value[count] = read_number(c, at, bytes);
-        groups[count] = text ? groups_of(c, value[count]) : 0;
+        groups[count] = text && value[count] ? groups_of(c, value[count]) : 0;
         rows += 1 + groups[count++];
         at += bytes;
     }
