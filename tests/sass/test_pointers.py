@@ -122,3 +122,16 @@ extern "C" __global__ void one(unsigned *out) {
     assert checked.cycles == cycles
     assert (out == 9).all()
     assert module["one"].simulate(1, 64, [out], check="races").findings
+
+
+def test_a_launch_behind_itself_finds_arrays_and_heap_as_they_were() -> None:
+    """Fresh memory of the heap is zero each time, and the array is counted up once."""
+    needed("nvcc", "nvdisasm")
+    source = """extern "C" __global__ void count(int *out) {
+    int *own = (int *)malloc(4 * 1024);
+    out[threadIdx.x] += 1 + own[100];
+    own[100] = 7;
+}"""
+    out = np.arange(32, dtype=np.int32)
+    smmux.load(source)["count"].simulate(1, 32, [out], warm=True)
+    assert (out == np.arange(32) + 1).all()
