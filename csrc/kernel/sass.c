@@ -214,7 +214,7 @@ static uint32_t compared(const struct uop *u) {
     }
 }
 
-/* Compilers put sums and the like between the two. */
+/* Compilers put sums and the like between the two, a few instructions [EST]. */
 #define SWAP_DISTANCE 16u
 
 bool sass_feeds_swap(const struct program *p, uint32_t pc) {

@@ -270,6 +270,12 @@ NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
     return most;
 }
 
+/* Does a load only say what a swap behind it compares? */
+static bool tries(const struct memop *op) {
+    const struct program *p = op->sm->m->program;
+    return op->u->op == OP_LD_SHARED && p->sass && sass_feeds_swap(p, op->pc);
+}
+
 /* Tell the counts per instruction, the checks and the records of an access. */
 NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ideal, uint32_t low,
                                  uint32_t high) {
@@ -280,9 +286,7 @@ NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ide
         n->conflicts += passes - ideal;
         n->bytes += bits_count(op->active) * op->u->width;
     }
-    const bool tries = op->u->op == OP_LD_SHARED && op->sm->m->program->sass &&
-                       sass_feeds_swap(op->sm->m->program, op->pc);
-    if (op->sm->check && !tries) check_access(op, shape);
+    if (op->sm->check && !tries(op)) check_access(op, shape);
     if (op->sm->records) {
         const struct block *b = &op->sm->blocks[op->w->block];
         record_access(op, op->u->flags & INSN_DYNAMIC ? b->dynamic_base : b->static_base);

@@ -56,7 +56,8 @@ STACK_POINTER, ZERO_REGISTER = 1, 255
 WORKSPACE_BYTES = 256
 """What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
 HEAP_OF_SM, GAP = 8 << 20, 1 << 16
-"""Bytes of an SM's part of the heap of `malloc`, and of what nobody owns between the arrays and the heap."""
+"""Bytes of an SM's part of the heap of `malloc`, as many as all of an H200 have (cudaLimitMallocHeapSize), and of what
+nobody owns between the arrays and the heap."""
 
 
 def simulate(

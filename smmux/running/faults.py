@@ -149,7 +149,7 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
     """Array and element of an access to shared, local or constant memory."""
     place = program.element(error.pc, error.address) if error.pc is not None and error.address is not None else None
     if place is None:
-        return None, f"byte {_in_shared(program, error)}"
+        return None, f"byte {_byte(program, error)}"
     array, offset = place
     if not -HELD < offset < HELD:
         return array.name, f"an index far outside of {array.elements}"
@@ -159,7 +159,7 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
     return array.name, f"flat index {index} of {array.elements}"
 
 
-def _in_shared(program: Program, error: OutOfBoundsError) -> int | None:
+def _byte(program: Program, error: OutOfBoundsError) -> int | None:
     """The byte of an access to memory without arrays: of shared memory behind what is reserved."""
     front = program.reserved_bytes if program.reserved_first and error.message.startswith("shared") else 0
     return error.address - front if error.address is not None else None

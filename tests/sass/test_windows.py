@@ -10,6 +10,7 @@ import pytest
 
 import smmux
 from smmux import _core
+from smmux.modules.module import CompiledKernel
 from tests.sass.conftest import needed
 
 SOURCE = """
@@ -26,17 +27,16 @@ extern "C" __global__ void scaled(double *out, const double *x, const double *y,
 """
 
 
-def counters(arguments: dict[str, Any], window: int) -> dict[str, int]:
-    """All that a launch counts."""
+def counters(kernel: CompiledKernel, window: int, *launch: Any) -> dict[str, int]:
+    """All that a launch counts; launch: grid, block, arguments and machine."""
     core, found = _core.launch, []
 
-    def launch(**given: Any) -> dict[str, Any]:
+    def windowed(**given: Any) -> dict[str, Any]:
         found.append(core(**{**given, "options": {**given["options"], "window": window}}))
         return found[0]
 
-    with mock.patch.object(_core, "launch", launch):
-        kernel = arguments.pop("kernel")
-        kernel.simulate(**arguments)
+    with mock.patch.object(_core, "launch", windowed):
+        kernel.simulate(*launch)
     return dict(found[0]["counters"])
 
 
@@ -46,9 +46,8 @@ def test_any_window_gives_the_same_counters(gpu: str) -> None:
     module = smmux.load(SOURCE, arch="sm_90")
     square, row = np.arange(512 * 512, dtype=np.float32), np.arange(9000, dtype=np.float64)
     for window in (7, 50, 100, 200):
-        for kernel, grid, block, args in (
-            (module["turned"], (16, 16), (32, 8), [np.zeros_like(square), square, 512]),
-            (module["scaled"], 132, 256, [np.zeros_like(row), row, row, len(row), 3.0]),
+        for kernel, *launch in (
+            (module["turned"], (16, 16), (32, 8), [np.zeros_like(square), square, 512], gpu),
+            (module["scaled"], 132, 256, [np.zeros_like(row), row, row, len(row), 3.0], gpu),
         ):
-            launch = {"kernel": kernel, "grid": grid, "block": block, "args": args, "gpu": gpu}
-            assert counters(dict(launch), window) == counters(dict(launch), 0), (kernel.name, window)
+            assert counters(kernel, window, *launch) == counters(kernel, 0, *launch), (kernel.name, window)

@@ -80,7 +80,9 @@ static uint32_t next_argument(const struct caller *c, uint64_t *format, bool *in
     }
 }
 
-enum { MOST_ARGUMENTS = 32, MOST_CHARACTERS = 4096 };
+enum { MOST_ARGUMENTS = 32 };
+
+#define MOST_CHARACTERS 4096u /* of a text: longer ones are cut off [EST] */
 
 /* How many groups of eight characters a text has, the zero at its end among them. */
 static uint32_t groups_of(const struct caller *c, uint64_t text) {
