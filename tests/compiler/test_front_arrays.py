@@ -345,6 +345,17 @@ def test_attributes():
     np.testing.assert_array_equal(out, [15, 2, 3, 10, 32])
 
 
+@pytest.mark.parametrize("shape", ["-1", "(-1,)", "(3, -1)", "-1, 2", "12"])
+def test_reshaped(shape):
+    a = np.arange(12, dtype=np.int32).reshape(4, 3)
+    expected = eval(f"a.reshape({shape})")
+    last = ", ".join(str(extent - 1) for extent in expected.shape)
+    text = f"def kernel(a, out):\n    m = a.reshape({shape})\n    out[0], out[1] = m[{last}], m.shape[0]\n"
+    out = np.zeros(2, np.int32)
+    run(from_source(text, {}), 1, 1, a, out)
+    assert list(out) == [11, len(expected)]
+
+
 def test_augmented_elements():
     @cuda.jit
     def kernel(a, b):

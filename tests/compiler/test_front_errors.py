@@ -170,6 +170,8 @@ REFUSALS = [
     ("cuda.atomic.add(a, 1)", r"wrong arguments", 1, 1),
     ("x = cuda.local.array(2, int32)\ncuda.atomic.add(x, 0, 1)", r"atomics work on global and shared arrays", 2, 1),
     ("smm.alloc(i)", r"positive compile-time constant", 1, 1),
+    ("smm.alloc()", r"declares no smm.array", 1, 1),
+    ("a[i > 1] = 1", r"to NumPy a bool is a mask", 1, 1),
     ("x = cuda.shared.array(5, uint8).view(uint32)", r"is not a multiple of uint32", 1, 5),
     ("out[i] = len(i)", r"len needs an array, a tuple or a range", 1, 10),
     ("i()", r"int32 cannot be called", 1, 1),

@@ -134,6 +134,16 @@ def test_large_angles(name):
     assert error_in_ulps(got, np.array(exact, np.float64)) <= 3
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
+def test_reciprocals_are_rounded_once(dtype):
+    """Those of integers are float64 where there is such data."""
+    x = (uniform(-1000, 1000) + 2000).astype(dtype)
+    expected = 1 / x
+    out = np.zeros_like(expected)
+    kernel("x ** -1", "x").simulate(1, len(x), (out, x), gpu="K20c")
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_special_powers():
     x, y = (
         a.ravel().copy() for a in np.meshgrid(np.append(SPECIALS, [2, -2, 0.5]), np.append(SPECIALS, [2, 3, -3, 0.5]))

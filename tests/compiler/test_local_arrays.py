@@ -75,7 +75,7 @@ def test_elements_stored_in_an_inner_loop_of_a_device_function():
     def fill(arrays, n):
         for i in range(n):
             for array in arrays:
-                array[i % 2 == 0] += i
+                array[int(i % 2 == 0)] += i
 
     @cuda.jit
     def kernel(out, n):

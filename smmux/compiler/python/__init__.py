@@ -131,6 +131,8 @@ def _lower_once(ctx: Context, signature: Signature) -> None:
         f.b.exit()
     if ctx.dynshared:
         array_declarations.launch_offset(f)
+    if ctx.nothing_to_allocate and not ctx.function.dynamic_bytes:
+        raise ctx.nothing_to_allocate
     for instr in ctx.function.instrs():
         if instr.attrs.get("bytes") == intrinsics.ALL_DYNAMIC:
             instr.attrs["bytes"] = ctx.function.dynamic_bytes

@@ -70,6 +70,10 @@ def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     kind = together(f, a, b)
     if f.typing is Typing.NUMBA and a.kind is Kind.FLOAT32 and not b.kind.floating:
         kind = Kind.FLOAT32
+    if b.known and b.const < 0 and not (kind.floating or f.narrow):
+        kind = Kind.FLOAT64
+    if b.known and b.const == -1 and kind.floating:
+        return divide(f, node, to_kind(f, node, weak(1), kind), to_kind(f, node, a, kind))  # rounded once
     if kind.double or kind is Kind.FLOAT16:
         return _other_power(f, node, a, b, kind)
     if b.known and not b.kind.floating and 0 <= b.const <= 32:

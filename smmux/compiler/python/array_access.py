@@ -34,14 +34,14 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
         if index.kind.floating:
             hint = ", or typing='numba', where uint64 with int64 is int64" if index.kind is Kind.FLOAT64 else ""
             raise f.error(node, f"an array index has to be an integer, not a float; write int(...) or use //{hint}")
-        index_values.append(_index(f, node, index.settled))
+        if index.kind is Kind.BOOL:
+            raise f.error(node, "an array index has to be an integer; to NumPy a bool is a mask: write int(...)")
+        index_values.append(_index(f, index.settled))
     return index_values
 
 
-def _index(f: Frame, node: ast.AST, index: Value) -> Value:
+def _index(f: Frame, index: Value) -> Value:
     """An index as one word."""
-    if index.kind is Kind.BOOL:
-        return cast(f, node, index, Kind.INT32)
     return words.index_word(f.b, index) if index.kind.wide and not (index.known or f.ctx.dry) else index
 
 

@@ -103,6 +103,7 @@ class Context:
         self.typing = Typing.NARROW
         self.frames = 0
         self.dynshared = 0
+        self.nothing_to_allocate: CompileError | None = None  # if no array turns out to be for `smm.alloc()`
 
     def has_wide_data(self) -> None:
         """Note that an array, argument or cast of 64 bits was seen: types are those of kernels that have such."""

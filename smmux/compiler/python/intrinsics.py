@@ -88,6 +88,8 @@ def alloc(f: Frame, node: ast.AST, nbytes: Anything | None = None) -> Static:
         not size.known or not isinstance(size.const, int) or size.const < ALL_DYNAMIC or size.const == 0
     ):
         raise f.error(node, "the number of bytes has to be a positive compile-time constant")
+    if nbytes is None:
+        f.ctx.nothing_to_allocate = f.error(node, "the kernel declares no smm.array(...) that this could allocate")
     f.b.effect("bar.sync", sub=BAR_ALLOC, bytes=size.const or 0)
     return Static(None)
 

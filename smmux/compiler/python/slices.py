@@ -251,8 +251,8 @@ def reshaped(f: Frame, node: ast.AST, array: ArrayRef, shape: Anything | None) -
     else:
         items = shape.items if isinstance(shape, Tuple) else (shape,)
         open_axes = [i for i, item in enumerate(items) if isinstance(item, Value) and item.const == -1]
-        known = shape_of(f, node, Tuple(tuple(item for i, item in enumerate(items) if i not in open_axes[:1])))
-        extents = known
+        others = tuple(item for i, item in enumerate(items) if i not in open_axes[:1])
+        extents = known = shape_of(f, node, Tuple(others)) if others or not open_axes else ()
         if open_axes:
             rest = elements // max(math.prod(known), 1)
             extents = (*known[: open_axes[0]], rest, *known[open_axes[0] :])
