@@ -46,6 +46,12 @@ static inline bool sass_calls(const struct uop *u) {
            (u->sub == SASS_CALL || (u->sub == SASS_JUMP && u->q != JUMP_INSIDE));
 }
 
+/* Is it an access whose address says which space it goes to? */
+static inline bool sass_is_generic(const struct uop *u) {
+    const bool global = u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL;
+    return global && (u->flags & INSN_WIDE) && (~(uint32_t)u->aux & SASS_GENERIC);
+}
+
 /* Does a load see what other SMs write meanwhile, or a store show it to them? So volatile ones do,
  * and those of atomic variables. */
 static inline bool sass_is_strong(const struct uop *u) {

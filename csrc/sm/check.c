@@ -9,19 +9,21 @@
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-static bool is_shared(uint32_t op) {
-    return op == OP_LD_SHARED || op == OP_ST_SHARED || op == OP_ATOM_SHARED;
+/* May the instruction access shared memory? */
+static bool is_shared(const struct uop *u) {
+    return u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED ||
+           sass_is_generic(u);
 }
 
-/* The bytes of the program's narrowest access to shared memory, and whether it has atomics there.
- */
+/* The bytes of the program's narrowest access to shared memory, and whether it may have atomics
+ * there. */
 static uint32_t narrowest_access(const struct program *p, bool *atomics) {
     uint32_t narrowest = 4;
     for (uint32_t pc = 0; pc < p->count; pc++) {
         const struct uop *u = &p->code[pc];
-        if (!is_shared(u->op)) continue;
+        if (!is_shared(u)) continue;
         if (u->width < narrowest) narrowest = u->width;
-        *atomics |= u->op == OP_ATOM_SHARED;
+        *atomics |= u->op == OP_ATOM_SHARED || u->op == OP_ATOM_GLOBAL;
     }
     return narrowest;
 }
@@ -31,7 +33,7 @@ static uint32_t narrowest_access(const struct program *p, bool *atomics) {
 struct check *check_create(const struct machine *m, enum check_mode mode) {
     bool atomics = false;
     const uint32_t shift = (uint32_t)__builtin_ctz(narrowest_access(m->program, &atomics));
-    const size_t pieces = (m->cfg->smem_bytes >> shift) + 1;
+    const size_t pieces = ((m->cfg->smem_bytes + SMEM_BESIDE) >> shift) + 1;
     const size_t each = sizeof(struct piece) + sizeof(struct piece_pc) +
                         (atomics ? sizeof(uint32_t) + sizeof(uint16_t) : 0);
     const size_t known = MAX_WARPS * sizeof *((struct check *)0)->known;
@@ -80,6 +82,18 @@ void check_report(struct sm *sm, const struct block *b, uint64_t t, struct findi
     found.cycle = t;
     findings_add(&sm->check->findings, &found,
                  (const uint64_t[2]){check_source(p, found.pc[0]), check_source(p, found.pc[1])});
+}
+
+void check_away(const struct memop *op) {
+    const struct block *b = &op->sm->blocks[op->w->block];
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), thread = first_thread(b, op->warp) + lane;
+        check_report(op->sm, b, op->t,
+                     (struct finding){.kind = FINDING_RELEASED,
+                                      .pc = {op->pc, op->pc},
+                                      .thread = {thread, thread},
+                                      .address = op->addr[lane] - b->dynamic_base});
+    }
 }
 
 /* ---- intervals --------------------------------------------------------------------------- */

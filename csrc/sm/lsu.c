@@ -356,8 +356,10 @@ static ALWAYS_INLINE bool recalls(struct memop *op, const struct smem_pattern *k
     return true;
 }
 
-/* Issue an access to shared memory. An atomic takes its passes once per lane of the word that most
- * lanes want, and on machines that nobody has measured twice, to read and to write. */
+/* Issue an access to shared memory. Compilers load up to 16 bytes of which they need some, where
+ * these are aligned and a card has room for all. An atomic takes its passes once per lane of the
+ * word that most lanes want, and on machines that nobody has measured twice, to read and to write.
+ */
 static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
     const struct machine *m = op->sm->m;
     struct block *b = &op->sm->blocks[op->w->block];
@@ -368,14 +370,16 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
                            : m->dynamic ? b->dynamic_bytes
                                         : m->program->meta.dynamic_bytes;
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
+    const bool beside = op->u->op == OP_LD_SHARED && op->u->width > 4 && m->program->sass;
+    const uint32_t room = beside ? (bytes + SMEM_BESIDE - 1) & ~(SMEM_BESIDE - 1) : bytes;
     uint32_t passes = 0;
     if (op->active) {
         const enum error code = away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS;
         struct smem_pattern *known = &op->sm->patterns[op->pc % PATTERNS];
         struct smem_cost cost;
-        if (recalls(op, known, bytes, base, placed)) {
+        if (recalls(op, known, room, base, placed)) {
             cost = known->cost;
-        } else if (!addresses(op, 0, bytes, base, code, placed)) {
+        } else if (!addresses(op, 0, room, base, code, placed)) {
             if (away && op->sm->check) check_away(op);
             return false;
         } else {

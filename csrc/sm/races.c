@@ -142,11 +142,21 @@ static void find_same(const struct visit *v, uint32_t piece, uint32_t lane) {
     if (tag) found(v, FINDING_SAME_VALUE, tag, pc, piece, lane);
 }
 
-/* Report this lane's load if nobody has written the piece since the block got it. */
-static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t lane) {
+/* Has anybody written the piece since the block got it? */
+static bool written(const struct visit *v, uint32_t piece) {
     const struct check *c = v->check;
-    if (c->first[piece].tag[BY_STORE] >= v->fresh) return;
-    if (c->atomics && c->atomic[0][piece] >= v->fresh) return;
+    return c->first[piece].tag[BY_STORE] >= v->fresh ||
+           (c->atomics && c->atomic[0][piece] >= v->fresh);
+}
+
+/* Report this lane's load if nobody has written the piece. Compilers load words beside those that
+ * are needed, so that of several one will do. */
+static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t lane) {
+    const uint32_t first = piece_of(v, v->op->addr[lane]);
+    const bool wide = v->op->u->width > 4;
+    if (written(v, piece)) return;
+    for (uint32_t k = 0; wide && k < v->pieces; k++)
+        if (written(v, first + k)) return;
     found(v, FINDING_UNINITIALISED, v->tag | lane, v->op->pc, piece, lane);
 }
 
@@ -400,18 +410,6 @@ static bool quiet(struct visit *v, const uint8_t shape[2]) {
     for (uint32_t i = 0; i < count; i++)
         if (store && !apart(v, &half[i])) return false;
     return true;
-}
-
-void check_away(const struct memop *op) {
-    const struct block *b = &op->sm->blocks[op->w->block];
-    for (uint32_t left = op->active; left; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left), thread = first_thread(b, op->warp) + lane;
-        check_report(op->sm, b, op->t,
-                     (struct finding){.kind = FINDING_RELEASED,
-                                      .pc = {op->pc, op->pc},
-                                      .thread = {thread, thread},
-                                      .address = op->addr[lane] - b->dynamic_base});
-    }
 }
 
 static struct visit visit_of(const struct memop *op) {

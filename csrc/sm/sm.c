@@ -93,7 +93,8 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         if (shape.bytes) sm->caches[id].place = part(arena, &used, cache_bytes(&shape), 1);
     }
     sm->l1_data = part(arena, &used, (size_t)cache_ways(&l1) * l1.line, sizeof *sm->l1_data);
-    if (uses_shared(sm->m)) sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
+    if (uses_shared(sm->m))
+        sm->shared = part(arena, &used, cfg->smem_bytes + SMEM_BESIDE, sizeof *sm->shared);
     return used;
 }
 
@@ -104,7 +105,8 @@ static size_t lay_out_sparse(struct sm *sm, uint8_t *arena) {
     const size_t flights = m->flights, tags = m->preload ? preload_tags(m->cfg) : 0;
     struct port *port = sm->port;
     size_t used = 0;
-    if (!uses_shared(m)) sm->shared = part(arena, &used, m->cfg->smem_bytes, sizeof *sm->shared);
+    if (!uses_shared(m))
+        sm->shared = part(arena, &used, m->cfg->smem_bytes + SMEM_BESIDE, sizeof *sm->shared);
     sm->accesses = part(arena, &used, flights, sizeof *sm->accesses);
     port->out = part(arena, &used, 2 * flights, sizeof *port->out);
     port->in = part(arena, &used, flights, sizeof *port->in);

@@ -20,6 +20,7 @@
 #define CONST_BASE    0xfe000000u /* device address of constant memory */
 #define CODE_BASE     0xff000000u /* device address of the program */
 #define PATTERNS      64u
+#define SMEM_BESIDE   16u /* bytes behind shared memory that a wide load may reach (lsu.c) */
 #define NEVER         UINT64_MAX
 #define READY_PENDING UINT64_MAX /* a register that a memory reply will write */
 

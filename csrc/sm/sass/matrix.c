@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/smem.h"
 
@@ -33,6 +34,22 @@ static void move(struct memop *op, const uint32_t *rows, uint32_t lane, uint32_t
     }
 }
 
+/* Tell the checks of the rows, each as if the lane moved it that has its address. */
+static void note(const struct memop *op, uint32_t count, bool load) {
+    const uint8_t shape[2] = {HALF_ANY, HALF_ANY};
+    struct memop rows = *op;
+    struct uop row = *op->u;
+    rows.active = ~0u >> (32 - 8 * count);
+    rows.u = &row;
+    row.width = ROW_BYTES;
+    if (load) {
+        check_access(&rows, shape);
+    } else {
+        row.op = OP_LD_GLOBAL; /* as a copy, of which it is not asked what it stores */
+        check_copy(&rows, op->addr, rows.active);
+    }
+}
+
 bool matrix_issue(struct memop *op) {
     const struct machine *m = op->sm->m;
     const uint32_t count = memop_words(op->u->width);
@@ -54,6 +71,7 @@ bool matrix_issue(struct memop *op) {
     for (uint32_t i = 0; load && i < count; i++)
         for (uint32_t lane = 0; lane < 32; lane++)
             if (op->active >> lane & 1) op->w->rows[op->u->data[i] * 32u + lane] = words[i][lane];
+    if (op->sm->check) note(op, count, load);
     n->shared_accesses++;
     n->shared_passes += passes;
     n->shared_conflicts += passes - ideal;

@@ -186,7 +186,7 @@ static void choose_part(struct memop *op, struct uop *as) {
 static bool serve_far(struct memop *op) {
     uint32_t high[32];
     struct uop as = *op->u; /* the instruction, in the space that its address names */
-    const bool generic = way_of(op->u) & SASS_GENERIC;
+    const bool generic = sass_is_generic(op->u);
     const uint32_t number = sass_done(op->u);
     const uint32_t differ = cloned_far(op, high, left_of(op), is_pair(op->u));
     if (op->u->op == OP_LD_GLOBAL && op->u->sub) return copy_issue(op);
