@@ -371,6 +371,11 @@ void converge_sync(struct warp *w, const uint32_t lanes[32], bool exclusive) {
     else put_apart(w, lanes, GROUP_WARPSYNC);
 }
 
+uint32_t converge_met(const struct warp *w, uint32_t named) {
+    return w->mask | lanes_naming(w, GROUP_WARPSYNC, named) |
+           lanes_naming(w, GROUP_EXCLUSIVE, named) | lanes_naming(w, GROUP_COLLECTIVE, named);
+}
+
 void converge_collect(struct warp *w, const uint32_t lanes[32]) {
     put_first(w, lanes, GROUP_COLLECTIVE);
 }

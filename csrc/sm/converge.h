@@ -62,6 +62,8 @@ void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const ui
  * at one instruction goes on as one group, at an exclusive one only who has named the same lanes.
  */
 void converge_sync(struct warp *w, const uint32_t lanes[32], bool exclusive);
+/* The active lanes, and those that wait for the lanes of a mask. */
+uint32_t converge_met(const struct warp *w, uint32_t named);
 /* The same at a copy of a collective, in which they act as one up to its end. */
 void converge_collect(struct warp *w, const uint32_t lanes[32]);
 /* The end of a collective: each lane goes on behind its own copy, at the target of the instruction

@@ -22,7 +22,7 @@ from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS, constants_offset
 from smmux.compiler.sass.mangled_names import plain_name
 from smmux.errors import CompileError, LaunchError
 from smmux.gpus import Gpu
-from smmux.language.placement import extent, place
+from smmux.language.placement import ADDRESS_LIMIT, extent, place
 from smmux.machines.occupancy import occupancy
 from smmux.results.formatted import printf_text
 from smmux.results.result import Result
@@ -57,7 +57,8 @@ WORKSPACE_BYTES = 256
 """What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
 HEAP_OF_SM, GAP = 8 << 20, 1 << 16
 """Bytes of an SM's part of the heap of `malloc`, as many as all of an H200 have (cudaLimitMallocHeapSize), and of what
-nobody owns between the arrays and the heap."""
+nobody owns at least between the arrays and the heap, which lies as far from them as it can: who misses an array is not
+to come there."""
 
 
 def simulate(
@@ -235,9 +236,11 @@ def _pack(
     if pointed:
         own.append(np.zeros(image.param_bytes, np.uint8))
     own += [np.zeros(POINTER_BYTES * len(table), np.uint8) for table in tables]
-    if "malloc" in cubin.externs:
-        own.append(np.zeros(GAP + HEAP_OF_SM * machine.sm_count, np.uint8))
-    places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
+    together = [*own[:1], *arrays, *own[1:]]
+    places = place(together)  # variables first: code names their addresses
+    heap = ADDRESS_LIMIT - HEAP_OF_SM * machine.sm_count if "malloc" in cubin.externs else 0
+    if heap and max(start + a.nbytes for start, a in zip(places, together, strict=True)) + GAP > heap:
+        raise LaunchError(f"the arrays and the heap of malloc, {ADDRESS_LIMIT - heap >> 20} MB, take more than 3 GB")
     if places[0] != GLOBALS_ADDRESS:
         raise LaunchError("the module's variables have no place in device memory")
     starts = places[1 : 1 + len(arrays)]
@@ -251,7 +254,6 @@ def _pack(
         for (name, array), address in zip(named, addresses, strict=True)
     ]
     placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
-    heap = places[-1] + GAP if "malloc" in cubin.externs else 0
     counter = places[1 + len(arrays)] if workspace else 0
     found = {id(array): address for array, address in zip(arrays, addresses, strict=True)}
     for table, start in zip(tables, places[1 + len(arrays) + workspace + pointed :], strict=False):
@@ -265,7 +267,7 @@ def _pack(
     if copy:
         buffers.append((np.frombuffer(parameters, np.uint8), copy, len(parameters), False))
     if heap:
-        buffers.append((own[-1][GAP:], heap, own[-1].nbytes - GAP, True))
+        buffers.append((np.zeros(ADDRESS_LIMIT - heap, np.uint8), heap, ADDRESS_LIMIT - heap, True))
     memory.buffers[:] = buffers
     room = heap, HEAP_OF_SM if heap else 0
     shared = program.shared_bytes + program.dynamic_bytes

@@ -225,8 +225,11 @@ static uint32_t taken(const struct uop *u, const struct warp *w, const struct la
 }
 
 /* Wait for the lanes of a mask. */
-static void synchronise(struct warp *w, const struct uop *u, const struct lanes *lanes) {
-    const uint32_t *of = operand_row(lanes, u->a);
+static void synchronise(struct sm *sm, uint32_t warp, const struct uop *u,
+                        const struct lanes *lanes) {
+    struct warp *w = &sm->warps[warp];
+    const uint32_t *of = operand_row(lanes, u->a), named = of[bits_lowest(w->mask)] & w->live;
+    if (sm->check && !(named & ~converge_met(w, named))) check_syncwarp(sm, warp, named);
     if (u->sub == SASS_COLLECTIVE) converge_collect(w, of);
     else converge_sync(w, of, u->q);
 }
@@ -277,7 +280,7 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         return;
     case SASS_IVALL: smcache_invalidate(sm), w->pc++; break;
     case SASS_WARPSYNC:
-    case SASS_COLLECTIVE: synchronise(w, u, &lanes); break;
+    case SASS_COLLECTIVE: synchronise(sm, warp, u, &lanes); break;
     case SASS_ENDCOLLECTIVE: converge_disperse(w, sm->m->program->code); break;
     case SASS_BAR:
         if (active == w->live) {

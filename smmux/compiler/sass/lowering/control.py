@@ -214,6 +214,11 @@ def _nothing(rows: Rows, i: Instruction) -> None:
     rows.add(i, _core.OPS["nop"][0])
 
 
+def _together(rows: Rows, i: Instruction) -> None:
+    """NOP: what compilers make of a syncwarp where all lanes are together, and of nothing else within the code."""
+    rows.add(i, _core.OPS["nop"][0], flags=_core.FLAGS["SYNCWARP"])
+
+
 def _cache_control(rows: Rows, i: Instruction) -> None:
     """CCTL: what an acquiring fence does to the L1; all else is a hint."""
     if "IVALL" in i.modifiers:
@@ -285,7 +290,7 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "ENDCOLLECTIVE": _plain("ENDCOLLECTIVE"),
     "BAR": _block_barrier,
     "B2R": _reduced,
-    "NOP": _nothing,
+    "NOP": _together,
     "ERRBAR": _plain("ERRBAR"),
     **dict.fromkeys(("CGAERRBAR", "FENCE", "PMTRIG"), _nothing),
     **dict.fromkeys(("PREEXIT", "ACQBULK"), _nothing),  # about the launch before and the one behind, of which is none
