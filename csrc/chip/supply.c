@@ -164,19 +164,21 @@ static void wait_for(struct second *s, struct fill *f, uint32_t sm, const struct
 
 /* ---- lines on their way ------------------------------------------------------------------ */
 
-/* Put a packet in its place among those of an SM. All that the SM sends before are there: it has
- * run beyond the cycle of the request, and its own packets take as long to the port. */
+/* Put a packet in its place among those of an SM, in front of stores that wait. All that the SM
+ * sends before are there: it has run beyond the cycle of the request, and its own packets take as
+ * long to the port. */
 static void send(struct second *s, const struct fill *f, uint32_t addr, uint32_t bytes) {
     const uint32_t record = (uint32_t)__builtin_ctzll(s->packets_free);
     const uint64_t cycle = f->start + s->cfg->lat_global;
     struct port *port = &s->ports[f->sm];
     struct sm *sm = &s->sms[f->sm];
     uint32_t i = port->out_count++;
+    const uint32_t waiting = i - sm->stores.tail;
     assert(s->packets_free && i < port->out_capacity);
     s->packets_free &= s->packets_free - 1;
     s->packet[record] = (struct access){.kind = ACCESS_FETCH, .flags = ACCESS_FILL, .width = 4};
     s->owner[record] = f->line;
-    for (; i > port->out_first && port->out[i - 1].cycle > cycle; i--)
+    for (; i > port->out_first && (i > waiting || port->out[i - 1].cycle > cycle); i--)
         port->out[i] = port->out[i - 1];
     port->out[i] = (struct packet){.cycle = cycle,
                                    .access = &s->packet[record],

@@ -62,11 +62,24 @@ static void grow(struct store_queue *q, uint32_t sectors) {
     q->flying += sectors;
 }
 
+/* Stores from `first` to `end` leave now. Lines of the program that a second level has asked for
+ * meanwhile (chip/supply.h) go behind those that leave no later. */
+static void overtake(const struct port *port, struct packet *first, const struct packet *end) {
+    while (first > &port->out[port->out_first] && first[-1].cycle >= first->cycle) {
+        assert(first[-1].access->kind == ACCESS_FETCH);
+        for (struct packet *p = --first; p + 1 < end && p[1].cycle <= p->cycle; p++) {
+            const struct packet line = *p;
+            *p = p[1];
+            p[1] = line;
+        }
+    }
+}
+
 /* Let the first one that waits leave, not before a cycle, with what has joined it, the rest of its
  * line and what follows it. */
 static void release(struct sm *sm, uint64_t at) {
     struct store_queue *q = &sm->stores;
-    struct packet *p = first_held(sm);
+    struct packet *first = first_held(sm), *p = first;
     const uint32_t behind = q->held-- + q->stay;
     at = later(later(at, p->cycle - HELD_BACK), sm->port_free);
     if (behind <= STORE_PLACES) q->leaves[(q->count - behind) % STORE_PLACES] = at;
@@ -76,6 +89,7 @@ static void release(struct sm *sm, uint64_t at) {
         if (p->access->kind == ACCESS_STORE && !p->rides) fly(q, p);
         p++;
     } while (--q->tail && !takes_place(p));
+    overtake(sm->port, first, p);
 }
 
 /* The first one that stays is due at a cycle. */

@@ -126,3 +126,13 @@ def test_printf_has_the_characters_of_the_moment_wherever_they_lie(module: smmux
     text = np.frombuffer(b"first of all\0", np.int8).copy()
     printed = module["prints"].simulate(1, 1, [text]).printed
     assert printed == "'first of all' 'SSSS' 'bcde' 'ab' 3\n'First of all' (null)\n"
+
+
+@pytest.mark.parametrize("index", [1000, 2**20, 2**27, -5])
+def test_a_heap_hides_no_access_outside_of_an_array(index: int) -> None:
+    needed("nvcc", "nvdisasm")
+    text = """
+        extern "C" __global__ void taken(int **a) { a[0] = (int *)malloc(16); }
+        extern "C" __global__ void store(int *a, long long n) { a[n] = 1; }"""
+    with pytest.raises(OutOfBoundsError, match="argument 0"):
+        smmux.load(text, arch="sm_90")["store"].simulate(1, 1, [np.zeros(64, np.int32), index])

@@ -20,6 +20,15 @@ extern "C" __global__ void turned(float *out, const float *in, int n) {
     for (int j = 0; j < 32; j += 8) out[x * n + y + j] = in[(y + j) * n + x];
 }
 
+/* Long code, lines of which are asked for while stores stay. */
+extern "C" __global__ void special(double *out, const double *x, const double *y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double *to = out + 34 * i;
+    to[0] = erf(x[i]), to[1] = erfc(x[i]), to[2] = tgamma(x[i]), to[3] = lgamma(x[i]), to[4] = j0(x[i]);
+    to[5] = j1(x[i]), to[6] = y0(y[i]), to[7] = y1(y[i]), to[8] = expm1(x[i]);
+}
+
 /* Several lines of constants, for which all sub-cores ask at once. */
 extern "C" __global__ void scaled(double *out, const double *x, const double *y, int n, double a) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = a * x[i] + y[i];
@@ -45,9 +54,11 @@ def test_any_window_gives_the_same_counters(gpu: str) -> None:
     needed("nvcc", "nvdisasm")
     module = smmux.load(SOURCE, arch="sm_90")
     square, row = np.arange(512 * 512, dtype=np.float32), np.arange(9000, dtype=np.float64)
-    for window in (7, 50, 100, 200):
+    far, near = np.linspace(-9, 9, 48), np.linspace(0.1, 20, 48)
+    for window in (1, 7, 50, 100, 200):
         for kernel, *launch in (
             (module["turned"], (16, 16), (32, 8), [np.zeros_like(square), square, 512], gpu),
+            (module["special"], 2, 32, [np.zeros(34 * 48), far, near, 48], gpu),
             (module["scaled"], 132, 256, [np.zeros_like(row), row, row, len(row), 3.0], gpu),
         ):
             assert counters(kernel, window, *launch) == counters(kernel, 0, *launch), (kernel.name, window)
