@@ -10,8 +10,9 @@ from __future__ import annotations
 import html
 import os
 import re
+import reprlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +43,12 @@ LANGUAGES = ("cuda", "ptx")
 FATBIN, ELF, ARCHIVE = b"\x50\xed\x55\xba", b"\x7fELF", b"!<arch>\n"
 MOST_BYTES = 1 << 31
 """Bytes of a file that is read whole."""
+
+
+def _check(given: object, kind: type, what: str) -> None:
+    """Refuse what is of another kind."""
+    if not isinstance(given, kind):
+        raise LaunchError(f"{what}, not {reprlib.repr(given)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +116,8 @@ class CompiledKernel:
         Raises LaunchError for arguments or a launch that do not fit, CompileError for code that is not simulated, with
         the place of each such instruction, and other subclasses of KernelError for failures in the kernel.
         """
+        _check(args, Iterable, "args is a list of the kernel's arguments")
+        _check(variables or {}, Mapping, "variables is arrays by name")
         asked = self.dynamic_shared if dynamic_shared is None else dynamic_shared
         shared = integer("dynamic_shared", asked, 0, 1 << 20)
         named = self.expand(args) if self.expand else [(f"argument {n}", value) for n, value in enumerate(args)]

@@ -18,8 +18,10 @@ __all__ = ["POINTER_BYTES", "arrays_of", "parameter_bytes", "table_of", "tables_
 POINTER = struct.Struct("<Q")
 POINTER_BYTES = POINTER.size
 NULL = POINTER.pack(0)
-POINTER_KINDS = ("", "b64", "u64")
-"""Types that PTX gives pointers; the first is one that nobody knows."""
+STRUCTURE, LONGEST = "[]", 16
+"""Type of structures, and bytes of a number that PTX has no other type for."""
+POINTER_KINDS = ("", STRUCTURE, "b64", "u64")
+"""Types that PTX gives pointers, alone or in a structure; the first is one that nobody knows."""
 Address = int
 
 
@@ -97,6 +99,15 @@ def _bytes(parameter: Parameter, value: Any, addresses: dict[int, Address]) -> b
     return _structure(value, addresses)[0] if isinstance(value, tuple) else _scalar(parameter, value)
 
 
+def _real(kind: type[np.floating[Any]], value: float) -> bytes:
+    """The bytes of a floating-point number. OverflowError for a finite one that is none of that type."""
+    with np.errstate(over="ignore"):
+        real = kind(value)
+    if np.isinf(real) and not np.isinf(value):
+        raise OverflowError(value)
+    return bytes(real.tobytes())
+
+
 def _structure(fields: tuple[Any, ...], addresses: dict[int, Address]) -> tuple[bytes, int]:
     """The bytes of a structure, and what it is aligned to, as C++ has it."""
     found, most = bytearray(), 1
@@ -119,7 +130,7 @@ def _field(value: Any, addresses: dict[int, Address]) -> tuple[bytes, int]:
         return value.tobytes(), value.dtype.alignment
     try:
         if isinstance(value, float):
-            return np.float32(value).tobytes(), 4
+            return _real(np.float32, value), 4
         return (np.uint32(value) if value > np.iinfo(np.int32).max else np.int32(value)).tobytes(), 4
     except (TypeError, ValueError, OverflowError):
         raise LaunchError(f"a field of a structure is no number of 32 bits: {reprlib.repr(value)}") from None
@@ -132,8 +143,10 @@ def _scalar(parameter: Parameter, value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     try:
+        if parameter.kind == STRUCTURE and parameter.size != LONGEST:
+            raise OverflowError(value)
         if parameter.kind in REALS and isinstance(value, int | float):
-            return bytes(REALS[parameter.kind](value).tobytes())
+            return _real(REALS[parameter.kind], value)
         if isinstance(value, float):
             return struct.pack({2: "<e", 4: "<f", 8: "<d"}[parameter.size], value)
         number = int(value) if isinstance(value, bool) else value.__index__()

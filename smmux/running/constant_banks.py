@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -175,6 +176,8 @@ def module_memory(cubin: Cubin, lowered: Lowered, given: Mapping[str, NDArray[An
         if name not in cubin.globals_:
             raise LaunchError(f"{name!r} is no variable of the module{did_you_mean(name, cubin.globals_)}")
         variable = cubin.globals_[name]
+        if not isinstance(values, np.ndarray):
+            raise LaunchError(f"variable {name!r} needs an array, not {reprlib.repr(values)}")
         if values.nbytes != variable.size:
             raise LaunchError(f"variable {name!r} has {variable.size} bytes: {values.nbytes} are given")
         at = variable_offset(cubin, variable)

@@ -181,6 +181,7 @@ def test_python_numbers_get_the_types_of_their_parameters() -> None:
         (1, np.zeros(()), "argument 1 is a floating-point number of 64 bits in the kernel, not array(0.)"),
         (2, 7.0, "argument 2 is a whole number of 32 bits in the kernel, not 7.0"),
         (2, np.float32(7), "argument 2 is a whole number of 32 bits in the kernel, not float32"),
+        (0, 1e300, "argument 0 has 4 bytes, which 1e+300 does not fit"),
     ],
 )
 def test_numbers_of_another_kind_than_the_parameter_are_refused(place: int, value: object, message: str) -> None:
@@ -198,8 +199,24 @@ def test_whole_numbers_of_structures_may_be_unsigned() -> None:
     out = np.zeros(2, np.int64)
     smmux.load(text)["pair"].simulate(1, 1, [(2**32 - 1, -1), out])
     assert out.tolist() == [2**32 - 1, -1]
-    with pytest.raises(smmux.LaunchError, match="no number of 32 bits"):
-        smmux.load(text)["pair"].simulate(1, 1, [(2**32, 0), out])
+    for given, message in (((2**32, 0), "no number of 32 bits"), (7, "a tuple for a structure")):
+        with pytest.raises(smmux.LaunchError, match=message):
+            smmux.load(text)["pair"].simulate(1, 1, [given, out])
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"args": 5}, "args is a list of the kernel's arguments, not 5"),
+        ({"variables": 5}, "variables is arrays by name, not 5"),
+        ({"variables": {"table": [1, 2]}}, r"variable 'table' needs an array, not \[1, 2\]"),
+    ],
+)
+def test_what_is_no_list_of_arguments_is_refused(given: dict[str, object], message: str) -> None:
+    needed("nvcc", "nvdisasm")
+    text = """__device__ int table[2]; extern "C" __global__ void kernel(int *out) { out[0] = table[0]; }"""
+    with pytest.raises(smmux.LaunchError, match=message):
+        smmux.load(text)["kernel"].simulate(1, 1, **{"args": [np.zeros(1, np.int32)], **given})
 
 
 def test_a_cubin_of_a_kernel_without_parameters_is_loaded() -> None:

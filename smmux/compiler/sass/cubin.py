@@ -24,7 +24,7 @@ OBJECT, FUNCTION = 1, 2
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a kernel: its bytes lie at `param_base + offset` of constant bank 0. kind: its type in PTX, as
-    `f32`, where the source said so; empty for structures."""
+    `f32`, where the source said so; `[]` for structures."""
 
     ordinal: int
     offset: int

@@ -116,12 +116,12 @@ def parameter_kinds(ptx: str) -> dict[str, list[str]]:
     """The types of the parameters of a PTX module's kernels.
 
     >>> parameter_kinds(".entry k( .param .u64 .ptr .align 1 k_0, .param .f32 k_1, .param .align 4 .b8 k_2[8] ) { }")
-    {'k': ['u64', 'f32', '']}
+    {'k': ['u64', 'f32', '[]']}
     """
     found = {}
     for name, listed in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
         parameters = re.findall(r"\.param\b([^,]*)", listed)
-        found[name] = ["" if "[" in one else (re.findall(r"\.([usbf]\d+)\b", one) or [""])[0] for one in parameters]
+        found[name] = ["[]" if "[" in one else (re.findall(r"\.([usbf]\d+)\b", one) or [""])[0] for one in parameters]
     return found
 
 
