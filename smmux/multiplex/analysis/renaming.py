@@ -76,7 +76,7 @@ def as_written(source: FunctionSource, node: ast.AST) -> str:
 
 STATEMENTS = (
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Assert, ast.Pass, ast.If, ast.For, ast.While, ast.With,
-    ast.Return, ast.Break, ast.Continue,
+    ast.Return, ast.Break, ast.Continue, ast.Raise,
 )  # fmt: skip
 SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Await)
 

@@ -275,9 +275,9 @@ def _given(frame: Frame, node: ast.Call) -> Iterator[Fact]:
 # -- statements
 
 
-@rule(ast.Pass, ast.Assert)
+@rule(ast.Pass, ast.Assert, ast.Raise)
 def nothing(_: Frame, _node: ast.stmt, _piece: Piece) -> None:
-    """A statement without effect."""
+    """A statement without effect; behind a raise the launch has ended, so that nothing there matters."""
 
 
 @rule(ast.stmt)
