@@ -47,7 +47,7 @@ from smmux.results.result import Result, counter_info, line_counters
 from smmux.results.result_pages import counters_page
 from smmux.running.launch_options import OPTIONS
 from smmux.shell.command_words import argument, dimensions, kernel_of, private
-from smmux.shell.compiled_words import is_compiled, run_compiled
+from smmux.shell.compiled_words import OF_A_COMPILER, compiled_kernel, is_compiled
 from smmux.shell.sass import add_sass
 
 __all__ = ["main"]
@@ -272,16 +272,25 @@ def _policies(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    if options.trace:
-        _check_place(options.trace)
-    run = run_compiled if is_compiled(options.kernel) else _run_python
-    result = run(
-        options,
-        tuple(argument(text) for text in options.arguments),
-        profile=options.lines or options.html is not None or (options.listing and run is run_compiled),
-        trace=options.trace is not None,
-        **{name: getattr(options, name) for name in _options_of_run()},
-    )
+    for path in filter(None, (options.trace, options.html)):
+        _check_place(path)
+    arguments = tuple(argument(text) for text in options.arguments)
+    compiled = is_compiled(options.kernel)
+    kernel, own = (compiled_kernel if compiled else _python_kernel)(options)
+    try:
+        result = kernel.simulate(
+            options.grid,
+            options.block,
+            arguments,
+            profile=options.lines or options.html is not None or (options.listing and compiled),
+            trace=options.trace is not None,
+            **own,
+            **{name: getattr(options, name) for name in _options_of_run()},
+        )
+    except smmux.KernelError as error:
+        _show(error.printed, options)
+        raise
+    _show(result.printed, options)
     if options.trace and result.trace is not None:
         result.trace.to_perfetto(options.trace)
     options.status = int(bool(result.findings and result.findings.errors))
@@ -296,22 +305,18 @@ def _run(options: argparse.Namespace) -> None:
     _print_result(result)
 
 
-def _run_python(options: argparse.Namespace, arguments: tuple[Any, ...], **chosen: Any) -> Result:
-    """Run a kernel of a Python file."""
+def _python_kernel(options: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
+    """A kernel of a Python file, with the options of a run that only such kernels have."""
     if options.arch:
         raise ValueError(f"--arch is of compiled code; {options.kernel!r} is Python")
-    kernel: Kernel = kernel_of(options.kernel)
-    return kernel.simulate(
-        options.grid,
-        options.block,
-        arguments,
-        gpu=options.gpu or gpus.DEFAULT,
-        schedule=options.schedule,
-        max_registers=options.max_registers,
-        min_blocks=options.min_blocks,
-        dynshared=options.dynshared,
-        **chosen,
-    )
+    own = {name: getattr(options, name) for name in (*OF_A_COMPILER, "dynshared")}
+    return kernel_of(options.kernel), {"gpu": options.gpu or gpus.DEFAULT, **own}
+
+
+def _show(printed: str, options: argparse.Namespace) -> None:
+    """Write what a kernel has printed, in lines of its own; beside JSON to stderr."""
+    if printed:
+        print(printed.removesuffix("\n"), file=sys.stderr if options.json else sys.stdout)
 
 
 def _advise(options: argparse.Namespace) -> None:
@@ -357,7 +362,8 @@ def _preload(options: argparse.Namespace) -> None:
 def _check_place(path: Path) -> None:
     """Refuse a file that cannot be written before the simulations rather than behind them."""
     if path.is_dir() or not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: {'is a' if path.is_dir() else 'has no'} directory")
+        reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise ValueError(f"{path} cannot be written: {reason}")
     beside = not path.exists() or path.is_file()  # a device is written to directly
     if not os.access(path if path.exists() else path.parent, os.W_OK) or (
         beside and not os.access(path.parent, os.W_OK)

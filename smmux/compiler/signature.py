@@ -132,7 +132,7 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
         return _integer(value, name)
     if isinstance(value, complex) and not isinstance(value, np.generic):
         return ScalarType("complex64", python=True)
-    if isinstance(value, np.floating | np.complexfloating):
+    if isinstance(value, np.floating | np.complexfloating) and _has_type(value.dtype):
         return ScalarType(value.dtype.name)
     if isinstance(value, float):
         return ScalarType("float32", python=True)
@@ -157,6 +157,8 @@ def _instead(value: Any) -> str:
         return "pass a NumPy array, np.array(list(...), dtype=np.float32) or another dtype, or a tuple of a few numbers"
     if isinstance(value, dict):
         return "pass one NumPy array for the keys and one for the values"
+    if isinstance(value, np.number):
+        return f"supported are {', '.join(ARRAY_DTYPES)}"
     if hasattr(value, "to_numpy"):
         return "pass its to_numpy()"
     if hasattr(value, "__array__") and not isinstance(value, np.generic):

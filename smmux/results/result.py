@@ -302,8 +302,8 @@ class Result(Mapping[str, int]):
     # ---- as data
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as JSON gives it back: what ran, on what, all counters and, if the run was profiled, those of
-        every source line."""
+        """Plain data, as JSON gives it back: what ran, on what, all counters, if the run was profiled those of every
+        source line, and what the kernel printed, if it did."""
         return {
             "kernel": self.kernel,
             "gpu": self.gpu.name,
@@ -328,6 +328,7 @@ class Result(Mapping[str, int]):
             **self._other_lines(),
             "check": self.check,
             "findings": None if self.findings is None else [finding.to_dict() for finding in self.findings],
+            **({"printed": self.printed} if self.printed else {}),
         }
 
     def _other_lines(self) -> dict[str, Any]:

@@ -45,6 +45,8 @@ def result_html(result: Result) -> str:
         parts.insert(3, held_curve(result.trace, int(result.trace.events["sm"][0])))
     if result.findings is not None:
         parts.append(f"<p>check {html.escape(repr(result.check))}:</p>{result.findings._repr_html_()}")
+    if result.printed:
+        parts.append(f"<details><summary>printed</summary><pre>{html.escape(result.printed)}</pre></details>")
     parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")
     return "<div>" + "".join(parts) + "</div>"
 

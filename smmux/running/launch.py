@@ -141,9 +141,19 @@ def _configured(gpu: Gpu, options: Mapping[str, Any]) -> Gpu:
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
     """Refuse sizes that are too large for a machine, and name those that take them."""
     if reason := _geometry(gpu, grid, block):
-        most = max(gpus.get(name).max_threads_block for name in gpus.names())
-        of_all = f"; no machine takes it, blocks have at most {most} threads"
-        raise LaunchError(reason + (_others(lambda other: not _geometry(other, grid, block)) or of_all))
+        others = _others(lambda other: not _geometry(other, grid, block))
+        raise LaunchError(reason + (others or f"; no machine takes it, {_beyond_all(grid, block)}"))
+
+
+def _beyond_all(grid: Dim3, block: Dim3) -> str:
+    """The limit of all machines that the sizes of a launch are beyond."""
+    machines = [gpus.get(name) for name in gpus.names()]
+    kinds = ("grids", "blocks", grid), ("blocks", "threads", block)
+    for (what, parts, size), limits in zip(kinds, zip(*map(largest, machines), strict=True), strict=True):
+        for axis, value, limit in zip("xyz", size, map(max, *limits), strict=True):
+            if value > limit:
+                return f"{what} have at most {limit} {parts} along {axis}"
+    return f"blocks have at most {max(gpu.max_threads_block for gpu in machines)} threads"
 
 
 def _others(fits: Callable[[Gpu], bool]) -> str:

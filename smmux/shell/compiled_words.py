@@ -10,9 +10,9 @@ from smmux import gpus
 from smmux.shell.command_words import file_of_module
 
 if TYPE_CHECKING:
-    from smmux.results.result import Result
+    from smmux.modules.module import CompiledKernel
 
-__all__ = ["is_compiled", "run_compiled"]
+__all__ = ["OF_A_COMPILER", "compiled_kernel", "is_compiled"]
 
 OF_A_COMPILER = ("schedule", "max_registers", "min_blocks")
 """Options that say how a Python kernel is compiled."""
@@ -24,20 +24,13 @@ def is_compiled(place: str) -> bool:
     return bool(path) and Path(path).suffix not in (".py", ".pyw", "") and not file_of_module(path)
 
 
-def run_compiled(options: argparse.Namespace, arguments: tuple[Any, ...], **chosen: Any) -> Result:
-    """Run a kernel of compiled code."""
+def compiled_kernel(options: argparse.Namespace) -> tuple[CompiledKernel, dict[str, Any]]:
+    """A kernel of compiled code, with the options of a run that only such kernels have."""
     from smmux.modules.module import load
 
     for name in OF_A_COMPILER:
         if getattr(options, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} is of Python kernels; {options.kernel!r} is compiled already")
     path, _, name = options.kernel.rpartition(":")
-    kernel = load(path, options.arch or "sm_90")[name]
-    return kernel.simulate(
-        options.grid,
-        options.block,
-        arguments,
-        gpu=options.gpu or gpus.COMPILED,
-        dynamic_shared=options.dynshared or None,
-        **chosen,
-    )
+    own = {"gpu": options.gpu or gpus.COMPILED, "dynamic_shared": options.dynshared or None}
+    return load(path, options.arch or "sm_90")[name], own

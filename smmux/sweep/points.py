@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
@@ -80,9 +81,9 @@ def sweep(
     has ended. version: what records are kept for in place of the program: whoever names one says when it changes.
     A value that is neither number nor text becomes text in the record, its name if it has one, as machines and classes
     have. The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer
-    than one job.
+    than one job, and for a point, or what `run` returned, that is no mapping.
     """
-    points = list(points)
+    points = [_mapping("a point must be", point) for point in points]
     jobs = at_a_time(jobs)
     setting = _SETTING.get()
     cache = setting.cache if cache is None else cache
@@ -160,13 +161,21 @@ def _run(
     token = _SETTING.set(_NONE)  # an executor that waits for points of its own points would wait for ever
     try:
         with settings.under(values):
-            record = {**point, **run(**point)}
+            name = getattr(run, "__name__", repr(run))
+            record = {**point, **_mapping(f"{name} must return", run(**point))}
     except Exception as error:
         error.add_note("at " + ", ".join(f"{name}={_plain(value)!r}" for name, value in point.items()))
         raise
     finally:
         _SETTING.reset(token)
     return {name: _plain(value) for name, value in record.items()}, witness(asking) if asking else None
+
+
+def _mapping(must: str, value: T) -> T:
+    """The value. Raises ConfigError unless `**` takes it; must: how the message begins."""
+    if not hasattr(value, "keys"):
+        raise ConfigError(f"{must} a mapping, such as a dictionary, not {reprlib.repr(value)}")
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -223,6 +223,8 @@ ARGUMENTS = [
     ({1: 2}, r"argument 'a' is a dict; pass one NumPy array for the keys"),
     (np.datetime64("2020-01-01"), r"argument 'a' is a datetime64; supported are"),
     ((1, "x"), r"argument 'a'\[1\] is a str"),
+    (np.longdouble(2), r"argument 'a' is a (longdouble|float128); supported are float64, float32"),
+    (np.clongdouble(2), r"argument 'a' is a (clongdouble|complex256); supported are float64, float32"),
 ]
 
 

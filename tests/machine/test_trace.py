@@ -317,8 +317,10 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     words = ["run", f"{tmp_path}/k.py:k", "--grid", "3", "--block", "32", "--trace"]
     assert main([*words, f"{tmp_path}/out.json", "float32[96]"]) == 0
     assert json.loads((tmp_path / "out.json").read_text())["otherData"]["kernel"] == "k"
-    assert main([*words, f"{tmp_path}/none/out.json", "float32[96]"]) == 1
-    assert "has no directory" in capsys.readouterr().err
+    for option in ("--trace", "--html"):
+        place = f"{tmp_path}/none/out.json"
+        assert main([*words[:-1], option, place, "no argument"]) == 1
+        assert capsys.readouterr().err == f"error: {place} cannot be written: there is no folder {tmp_path}/none\n"
 
 
 def test_flat_memory_has_no_channels() -> None:

@@ -100,7 +100,8 @@ def test_source_that_is_not_to_be_written(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(captured.out)["best"] is None
     assert captured.err.endswith(f"{best} is not written: no scheme gains 2 %\n")
     assert not best.exists()
-    for place, reason in ((tmp_path / "none" / "best.py", "has no directory"), (tmp_path, "is a directory")):
+    none = tmp_path / "none"
+    for place, reason in ((none / "best.py", f"there is no folder {none}"), (tmp_path, "it is a folder")):
         assert main([*words, "no argument", "--source", str(place)]) == 1
         assert capsys.readouterr().err == f"error: {place} cannot be written: {reason}\n"
 

@@ -234,7 +234,11 @@ def test_sizes_that_other_machines_take():
         (1, 1024, "it fits GTX480-16K, GTX480-48K, K20c: simulate(..., gpu='K20c'), or smmux.gpus.set_current('K20c')"),
         ((1, 1, 2), 1, "have two dimensions; it fits GTX480-16K, GTX480-48K, K20c:"),
         (70000, 1, "allows 65535; it fits K20c:"),
-        (1, 2048, "GTX285 allows 512"),
+        (1, 2048, "GTX285 allows 512; no machine takes it, blocks have at most 1024 threads along x"),
+        (1, (64, 32), "GTX285 allows 512; no machine takes it, blocks have at most 1024 threads"),
+        (1, (1, 1, 65), "no machine takes it, blocks have at most 64 threads along z"),
+        ((1, 65536), 1, "no machine takes it, grids have at most 65535 blocks along y"),
+        (2**31, 1, "no machine takes it, grids have at most 2147483647 blocks along x"),
         (a.size / 2, 1, "not 2.0; write // for /, or int(...)"),
     ):
         with pytest.raises(LaunchError) as caught:

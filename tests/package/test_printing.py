@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import pickle
+from json import loads
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from smmux import cuda, errors, float64, int64
+from smmux.__main__ import main
 from smmux.results.printed import text_of
 
 LIMIT = 32768  # values that an SM keeps: PRINTED_MOST of csrc/sm/print.h
@@ -101,6 +104,30 @@ def test_what_was_printed_before_an_error_is_seen(capsys: pytest.CaptureFixture[
     with pytest.raises(errors.OutOfBoundsError) as caught:
         failing[1, 2](a, 5)
     assert capsys.readouterr().out == caught.value.printed == "at 0\nat 1\n"
+
+
+PRINTED = """
+from smmux import cuda
+
+@cuda.jit
+def k(a, n):
+    print("<at>", n)
+    a[n] = 1
+"""
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_a_shell_shows_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str], json: bool) -> None:
+    (tmp_path / "k.py").write_text(PRINTED)
+    words = ["run", f"{tmp_path}/k.py:k", "--grid", "1", "--block", "1", "float32[4]", *["--json"] * json]
+    assert main([*words, "3", "--html", f"{tmp_path}/k.html"]) == 0
+    assert "<pre>&lt;at&gt; 3\n</pre>" in (tmp_path / "k.html").read_text()
+    out, err = capsys.readouterr()
+    assert (err if json else out.partition("<Result")[0]) == "<at> 3\n"
+    assert not json or loads(out)["printed"] == "<at> 3\n"
+    assert main([*words, "5"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.partition("error: global access")[0]) == (("", "<at> 5\n") if json else ("<at> 5\n", ""))
 
 
 def test_values_and_cycles_of_others_do_not_change() -> None:

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from smmux import ConfigError
 from smmux.sweep import product, sweep
 
 
@@ -51,6 +52,17 @@ def test_an_error_names_its_point_and_stops_the_sweep() -> None:
         sweep(run, product(n=range(100)), jobs=1)
     assert caught.value.__notes__ == ["at n=0"]
     assert len(started) < 100
+
+
+def test_points_and_records_are_mappings() -> None:
+    def measure(n: int) -> None:
+        """Forgets to return something."""
+
+    with pytest.raises(ConfigError, match="measure must return a mapping, such as a dictionary, not None") as caught:
+        sweep(measure, product(n=(1, 2)), jobs=1)  # type: ignore[arg-type]
+    assert caught.value.__notes__ == ["at n=1"]
+    with pytest.raises(ConfigError, match="a point must be a mapping, such as a dictionary, not 3"):
+        sweep(measure, [3], jobs=1)  # type: ignore[arg-type,list-item]
 
 
 def test_points_may_come_from_a_generator() -> None:
