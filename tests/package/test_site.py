@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -12,12 +13,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageColor
 
 import smmux
 from experiments import gallery, report
 from experiments.common import timelines
 from experiments.common.verdicts import claims
+from smmux.drawing.svg import COLOURS
 from tests.dead_links import dead
 from tests.site_in_browser import BROWSER, wrong
 
@@ -143,6 +145,17 @@ def test_the_gallery_is_made_from_the_files_of_runs(tmp_path: Path) -> None:
         assert np.abs(np.asarray(shown.convert("RGB"), int) - np.asarray(full, int)).max() <= 4
     with pytest.raises(ValueError, match="larger than 10 bytes"):
         gallery.small(tmp_path / "fig14.png", limit=10)
+
+
+def test_thin_lines_of_the_gallery_keep_their_colours(tmp_path: Path) -> None:
+    colours = np.array([ImageColor.getrgb(colour) for colour in COLOURS])
+    shades = np.linspace((230, 159, 0), (255, 255, 255), 400, axis=0)
+    picture = np.tile(shades.astype(np.uint8)[:, None], (1, 500, 1))
+    picture[20 * np.arange(8)[:, None] + np.arange(3)] = colours[:, None, None]
+    Image.fromarray(picture).save(tmp_path / "lines.png")
+    with Image.open(io.BytesIO(gallery.small(tmp_path / "lines.png"))) as shown:
+        kept = np.asarray(shown.convert("RGB"), int)[20 * np.arange(8) + 1, 250]
+    assert np.abs(kept - colours).max() <= 10
 
 
 def test_pictures_of_the_gallery_are_small() -> None:
