@@ -1,13 +1,21 @@
 """Policies: the table of the core, how Python sees it, and what the command line prints of it."""
 
 import json
+import os
 import re
+import shlex
+import shutil
+import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from smmux import ConfigError, _core, policies
 from smmux.__main__ import main
+
+ROOT = Path(__file__).parents[2]
+COMPILER = shlex.split(os.environ.get("CC", "cc"))
 
 
 def test_every_policy_has_a_kind_and_every_kind_several_names_at_most_once():
@@ -52,3 +60,13 @@ def test_the_list_is_machine_readable(capsys):
     printed = json.loads(capsys.readouterr().out)
     assert [tuple(row.values()) for row in printed["policies"]] == _core.POLICIES
     assert [tuple(row.values()) for row in printed["kinds"]] == _core.POLICY_KINDS
+
+
+@pytest.mark.checkout
+@pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="there is no compiler")
+def test_the_pages_example_compiles(tmp_path):
+    page = (ROOT / "docs" / "policies.md").read_text()
+    source = tmp_path / "highest.c"
+    source.write_text(re.search(r"^```c\n(/\*.*?)^```", page, re.S | re.M)[1])
+    command = [*COMPILER, "-std=c11", "-Wall", "-Werror", f"-I{ROOT / 'csrc'}", "-fsyntax-only", str(source)]
+    subprocess.run(command, check=True)
