@@ -80,6 +80,12 @@ def test_one_number(dtype):
     compare(UNARY + (() if dtype.startswith("float") else INTEGER), a=numbers(dtype, 1))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_the_least_number_has_no_size(dtype):
+    least = np.full(THREADS, np.iinfo(dtype).min, dtype)
+    compare(("abs(a)", "abs(a) * 2", "abs(a) * b", "-a"), a=least, b=np.ones(THREADS, np.float32))
+
+
 @pytest.mark.quick(7)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_two_numbers(first, second):

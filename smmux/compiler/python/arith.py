@@ -171,13 +171,18 @@ def _as_numba(f: Frame, node: ast.AST, value: Value, outcome: Value) -> Value:
     """What came out of -x or ~x, which Numba computes in the width of x and widens afterwards."""
     if f.typing is not Typing.NUMBA or value.kind.weak:
         return outcome
-    if value.small:
-        sizes = ("uint8", "uint16") if value.lo >= 0 else ("int8", "int16")
-        size = next(s for s in sizes if value.hi <= DTYPES[s].hi and value.lo >= DTYPES[s].lo)
-        narrowed = cast_to(f, node, outcome, Scalar(size))
-        assert isinstance(narrowed, Value)
-        outcome = narrowed
-    return to_kind(f, node, outcome, together(f, value, value))
+    return to_kind(f, node, in_its_width(f, node, value, outcome), together(f, value, value))
+
+
+def in_its_width(f: Frame, node: ast.AST, value: Value, outcome: Value) -> Value:
+    """What came out of -x, ~x or abs(x) as Numba computes it, in the 8 or 16 bits of an x that has so few."""
+    if f.typing is not Typing.NUMBA or not value.small:
+        return outcome
+    sizes = ("uint8", "uint16") if value.lo >= 0 else ("int8", "int16")
+    size = next(s for s in sizes if value.hi <= DTYPES[s].hi and value.lo >= DTYPES[s].lo)
+    narrowed = cast_to(f, node, outcome, Scalar(size))
+    assert isinstance(narrowed, Value)
+    return narrowed
 
 
 def invert(f: Frame, node: ast.AST, value: Value) -> Value:

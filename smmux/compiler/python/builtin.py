@@ -120,7 +120,8 @@ def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
         return result(x.kind, f.b.op("abs.f32", ir.Type.F32, operand(f, x)), drift=x.drift)
     x = settle(f, node, x, "abs")
     limits = (max(x.lo, -x.hi, 0), max(-x.lo, x.hi)) if x.lo > INT32_MIN else (INT32_MIN, INT32_MAX)
-    return result(x.kind, f.b.op("abs.s32", ir.Type.S32, operand(f, x)), *limits)
+    size = result(x.kind, f.b.op("abs.s32", ir.Type.S32, operand(f, x)), *limits)
+    return arith.in_its_width(f, node, x, size)
 
 
 @call(complex)
