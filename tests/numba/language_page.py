@@ -242,7 +242,10 @@ arguments that are Python numbers, `int(x)` and `float(x)`.
   can differ.
 * A kernel with such data follows NumPy to the letter, and Python's numbers are as exact as Python's up to 64 bits.
 * Elements of 8 and 16 bits are int32 once loaded, but take the other side's type beside uint32, uint64 and float32.
+  So are casts and NumPy scalars: `uint8(200) * uint8(2)` is 400, Numba's value, where NumPy has 144.
   Sums of bools are numbers. A float out of range becomes the nearest integer, and NaN 0, as on the card.
+* `min` and `max` of floats skip NaN on either side, as a card's instructions and Numba on a card do; `np.minimum` and
+  `np.maximum` give NaN, as in NumPy.
 * float64 is never fused; float32 products and sums are on machines that do so (`fused_mad`), as nvcc does it.
 * A name may change its type: `v = c[0]; v = v * 0.5`, the index of a loop used as a float, a parameter used for a local
   array. Each definition has its own type. Where two meet, behind an `if` or from one iteration of a loop to the next,
