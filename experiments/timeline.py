@@ -17,7 +17,7 @@ from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.variants import LABELS, MANAGED
 from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus
-from smmux.errors import ConfigError
+from smmux.errors import ConfigError, Error
 from smmux.gpus import Gpu
 from smmux.shell.command_words import argument, dimensions, kernel_of
 from smmux.sweep import Record, sweep
@@ -51,13 +51,17 @@ def sizes(kernel: str = DEFAULT) -> Record:
 
 
 def simulate(*, kernel: str, gpu: Gpu, grid: str, block: str, arguments: str) -> Record:
-    """Run a kernel of a file, and return the record of one SM. Raises ConfigError for a request without meaning."""
+    """Run a kernel of a file, and return the record of one SM. Raises ConfigError for a request without meaning, and
+    for a kernel that fails."""
     try:
         made = kernel_of(kernel)
         values = tuple(argument(word) for word in arguments.split())
     except (ValueError, OSError) as error:
         raise ConfigError(f"{error}; benchmarks are {', '.join(benchmarks.names())}") from None
-    result = made.simulate(dimensions(grid), dimensions(block), values, gpu=gpu, trace=timelines.EVENTS)
+    try:
+        result = made.simulate(dimensions(grid), dimensions(block), values, gpu=gpu, trace=timelines.EVENTS)
+    except Error as error:
+        raise ConfigError(error.in_a_line) from None
     return {"schedule": result.schedule, **timelines.record_of(result)}
 
 

@@ -218,6 +218,8 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
         if name == "__version__":
             globals()[name] = _version()
             return globals()[name]
+        if name == "_core":  # asked for here only where there is no such file
+            raise no_attribute(lambda: "smmux is not built for this Python: run pip install -e . in its checkout")
         if name in _OF_THE_HOST:
             raise no_attribute(
                 lambda: (

@@ -119,7 +119,8 @@ def _add_kernel(parser: argparse.ArgumentParser, name: str) -> None:
     """The words of the commands that have a launch of a kernel of a file."""
     parser.usage = f"python -m smmux {name} FILE.py:KERNEL --grid DIMS --block DIMS [options] [ARGUMENT ...]"
     parser.set_defaults(arguments=[])
-    parser.epilog = __doc__[__doc__.index("An argument of") :]
+    told = __doc__[__doc__.index("An argument of") :]
+    parser.epilog = told if name == "run" else told[: told.index("With `--check`")]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("kernel", metavar="FILE.py:KERNEL")
     parser.add_argument("--grid", required=True, type=dimensions, help="blocks: N or X,Y or X,Y,Z")
@@ -139,7 +140,8 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, options: Iterable[st
     """Options of the commands that launch a kernel of a file; options: those of a run that the command has."""
     _add_kernel(parser, name)
     default = f"{gpus.DEFAULT}; of compiled code {gpus.COMPILED}"
-    parser.add_argument("--gpu", help=f"one of {', '.join(gpus.names())} (default: {default})")
+    machines = ", ".join((*gpus.names(), *gpus.compiled_names()))
+    parser.add_argument("--gpu", help=f"one of {machines} (default: {default})")
     parser.add_argument("--schedule", help="order of instructions: source or list (default: the machine's own)")
     parser.add_argument(
         "--max-registers", type=int, metavar="N", help="most registers of a thread (default: what the kernel needs)"

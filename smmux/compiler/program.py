@@ -218,7 +218,8 @@ class Program:
         """The program as text: one instruction a line, in the manner of PTX or as the disassembler writes it, under the
         source lines it came from. notes: what stands in front of each instruction."""
         if self.instructions:
-            head = f"{self.name}: {len(self)} instructions, {self.nregs} registers, shared {self.shared_bytes} bytes"
+            size = f"{_counted(len(self), 'instruction')}, {_counted(self.nregs, 'register')}"
+            head = f"{self.name}: {size}, shared {self.shared_bytes} bytes"
             return pages.listing(self.instructions[: len(self)], head, self.sources, notes)
         return "\n".join(_listing(self, source, notes)) + "\n"
 
@@ -226,13 +227,21 @@ class Program:
         return self.listing()
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def _listing(program: Program, source: bool, notes: Sequence[str]) -> list[str]:
     resources = (
-        f"{program.nregs} registers, {program.npreds} predicates, shared {program.shared_bytes} + "
-        f"{program.dynamic_bytes} dynamic, local {program.local_bytes}, const {len(program.const)} bytes"
+        f"{_counted(program.nregs, 'register')}, {_counted(program.npreds, 'predicate')}, "
+        f"shared {program.shared_bytes} + {program.dynamic_bytes} dynamic, "
+        f"local {program.local_bytes}, const {len(program.const)} bytes"
     )
     params = ", ".join(f".param .{word.type} {word.name}" for word in program.params)
-    lines = [f"// {program.name}: {len(program)} instructions, {resources}", f".entry {program.name} ({params})"]
+    lines = [
+        f"// {program.name}: {_counted(len(program), 'instruction')}, {resources}",
+        f".entry {program.name} ({params})",
+    ]
     lines += [_declaration(array) for array in program.arrays if array.space is not Space.GLOBAL]
     targets = {int(t) for t, op in zip(program.code["imm"], program.ops, strict=True) if op == "bra"}
     targets |= {int(t) for t, op in zip(program.code["aux"], program.ops, strict=True) if op == "bra" and t >= 0}

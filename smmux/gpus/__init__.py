@@ -95,7 +95,7 @@ def get(gpu: str | Gpu) -> Gpu:
     known = {name.lower(): name for name in (*_MACHINES, *_HOPPER)} | _FORMER
     if gpu.lower() not in known:
         hint = did_you_mean(gpu, known.values(), least=0.67)
-        listed = f"known: {', '.join(_MACHINES)}; compiled code runs on {', '.join(_HOPPER)}"
+        listed = f"known: {', '.join((*_MACHINES, *_HOPPER))}; compiled code runs on {', '.join(_HOPPER)} alone"
         raise ConfigError(f"unknown gpu {gpu!r}{hint} ({listed})")
     return _build(known[gpu.lower()])
 

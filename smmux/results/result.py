@@ -258,17 +258,17 @@ class Result(Mapping[str, int]):
         return "in front of each instruction: issued, idle\n" + self.program.listing(notes=notes)
 
     def lines(self, sort: str = "line", file: str | None = None) -> dict[int, dict[str, int]]:
-        """Counters of `line_counters` per source line; empty unless the run was profiled.
+        """Counters of `line_counters` per source line of a profiled run.
 
         sort: "line", or the name of a counter, by which the lines come from the most to the least. file: one of
-        `files`, by default the kernel's own. Raises ConfigError for any other name.
+        `files`, by default the kernel's own. Raises ConfigError for any other name, and unless the run was profiled.
         """
         names = list(line_counters())
         if sort not in ("line", *names):
             raise ConfigError(f"lines have no counter {sort!r}{did_you_mean(sort, names)}")
         here = self._pcs_of(file)
         if self.profile is None:
-            return {}
+            raise ConfigError("the run was not profiled; use simulate(..., profile=True)")
         lines, row = np.unique(self.program.code["line"][here], return_inverse=True)
         sums = np.zeros((len(lines), self.profile.shape[1]), np.uint64)
         np.add.at(sums, row, self.profile[here])
@@ -287,9 +287,9 @@ class Result(Mapping[str, int]):
         return np.array([pc for pc in range(len(self.program)) if self.program.file_of(pc) == name], np.intp)
 
     def line_time(self, file: str | None = None) -> dict[int, float]:
-        """The share of the schedulers' time that each source line took, waiting included; empty unless profiled.
+        """The share of the schedulers' time that each source line took, waiting included.
 
-        file: one of `files`, by default the kernel's own.
+        file: one of `files`, by default the kernel's own. Raises ConfigError unless the run was profiled.
         """
         slot = self["issue_cycles"] / (self["instructions"] or 1)  # clocks of a scheduler per instruction
         total = self["scheduler_cycles"] or 1
@@ -324,7 +324,7 @@ class Result(Mapping[str, int]):
             "shared_bytes": self.program.shared_bytes,
             "dynamic_bytes": self.program.dynamic_bytes,
             "counters": dict(self.counters),
-            "lines": {str(line): counters for line, counters in self.lines().items()} or None,
+            "lines": None if self.profile is None else {str(line): each for line, each in self.lines().items()} or None,
             **self._other_lines(),
             "check": self.check,
             "findings": None if self.findings is None else [finding.to_dict() for finding in self.findings],

@@ -337,7 +337,8 @@ def complete(given: Mapping[str, Any]) -> dict[str, Any]:
     """Every option with its value, given or default. Raises ConfigError for a keyword that is no option."""
     for name in given:
         if name not in OPTIONS:
-            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, OPTIONS)}")
+            known = (*OPTIONS, "dynamic_shared")  # which a launch of compiled code has
+            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, known)}")
     return {name: given.get(name, option.default) for name, option in OPTIONS.items()}
 
 

@@ -70,7 +70,7 @@ def saxpy() -> Function:
 def test_listing() -> None:
     text = compiled(saxpy()).listing(source=False)
     assert text.splitlines() == [
-        "// saxpy: 10 instructions, 3 registers, 1 predicates, shared 0 + 0 dynamic, local 0, const 0 bytes",
+        "// saxpy: 10 instructions, 3 registers, 1 predicate, shared 0 + 0 dynamic, local 0, const 0 bytes",
         ".entry saxpy (.param .s32 n, .param .f32 a, .param .ptr x, .param .ptr y)",
         "      0  setp.ge.s32 %p0, %tid.x, [n];",
         "      1  @%p0 exit;",

@@ -95,3 +95,7 @@ def test_any_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert timeline.main(["nothing", "--out", str(tmp_path)]) == 2
     assert "benchmarks are" in capsys.readouterr().err
+    assert timeline.main([*words, "--arguments", "int32[7]", "7"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("timeline: global access outside the array")
+    assert message.count("\n") == 1

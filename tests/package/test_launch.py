@@ -20,6 +20,7 @@ from smmux import (
 )
 from smmux.machines.occupancy import register_budget, static_reserved
 from smmux.running.launch import launch
+from smmux.running.launch_options import complete
 from tests.package import programs
 
 
@@ -260,7 +261,9 @@ def test_counters_per_line_and_instruction_add_up():
 
 def test_without_profile_there_are_no_lines():
     result = run(programs.store_tid(), (np.zeros(32, np.int32), 0))
-    assert result.lines() == {}
+    for ask in (result.lines, result.line_time):
+        with pytest.raises(ConfigError, match="not profiled; use simulate.*profile=True"):
+            ask()
     assert "issued" not in result.instructions()[0]
 
 
@@ -298,6 +301,10 @@ def test_wrong_names_are_told_with_the_right_ones():
     assert result.get("cylces") is None
     with pytest.raises(ConfigError, match="no option 'managment'; did you mean 'management'"):
         kernel_with_options(managment="dynamic")
+    with pytest.raises(ConfigError, match="no option 'dynamic_shared'; did you mean 'dynshared'"):
+        kernel_with_options(dynamic_shared=64)
+    with pytest.raises(ConfigError, match="no option 'dynshared'; did you mean 'dynamic_shared'"):
+        complete({"dynshared": 64})
 
 
 def kernel_with_options(**options):

@@ -66,8 +66,17 @@ def test_another_card_is_no_slip_of_the_fingers(capsys):
     error = capsys.readouterr().err
     assert "unknown gpu 'RTX4090'" in error
     assert "did you mean" not in error
-    assert all(name in error for name in gpus.names())
-    assert f"compiled code runs on {', '.join(gpus.compiled_names())}" in error
+    assert f"known: {', '.join((*gpus.names(), *gpus.compiled_names()))};" in error
+    assert f"compiled code runs on {', '.join(gpus.compiled_names())} alone" in error
+
+
+@pytest.mark.parametrize("command", ["run", "advise", "preload"])
+def test_help_is_of_the_options_that_a_command_has(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    words = capsys.readouterr().out
+    assert ("--check" in words) == (command == "run")
+    assert ("H100" in words) == (command != "preload")
 
 
 def test_functions_of_the_main_module_have_their_plain_name(tmp_path):

@@ -49,6 +49,14 @@ def test_a_build_without_tools_says_what_to_install(tmp_path, code, message):
     assert "sudo apt-get install gcc python3-dev" in run.stderr
 
 
+def test_a_checkout_without_core_says_how_to_build_it(monkeypatch):
+    monkeypatch.delattr(smmux, "_core")
+    monkeypatch.delitem(sys.modules, "smmux._core")
+    monkeypatch.setattr(smmux, "__path__", [])
+    with pytest.raises(ImportError, match=r"not built .* pip install -e \."):
+        from smmux import _core  # noqa: F401
+
+
 @pytest.mark.checkout
 def test_runtime_dependencies_are_three():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

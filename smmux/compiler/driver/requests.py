@@ -131,5 +131,5 @@ def split(options: Mapping[str, Any], others: Collection[str]) -> tuple[dict[str
     known = names | set(others)
     for name in options:
         if name not in known:
-            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, known)}")
+            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, {*known, 'dynshared'})}")
     return {k: v for k, v in options.items() if k in names}, {k: v for k, v in options.items() if k not in names}

@@ -14,6 +14,7 @@ from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import as_complex, exact_in_float32, number, operand, result, settle, to_kind
 from smmux.compiler.python.float_arithmetic import to_float
 from smmux.compiler.python.promotion import together
+from smmux.compiler.python.python_operators import SYMBOL
 from smmux.compiler.python.typed_values import Anything, Static, Tuple
 from smmux.source.attributes import trusted
 from smmux.source.constants import COMPARISONS
@@ -172,5 +173,5 @@ def _static(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -
     if op in ("Is", "IsNot"):
         return weak((x is y) == (op == "Is"))
     if op not in ("Eq", "NotEq") or not (trusted(type(x)) and trusted(type(y))):
-        raise f.error(node, f"comparison {op} of compile-time objects is not supported")
+        raise f.error(node, f"comparison {SYMBOL[op]} of compile-time objects is not supported")
     return weak(bool(COMPARISONS[op](x, y)))

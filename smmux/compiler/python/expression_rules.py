@@ -182,7 +182,7 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
     if isinstance(owner, Tuple):
         return tuples.item(f, node, owner)
     if isinstance(owner, ArrayRef):
-        between = evaluate(f, node.slice)
+        between = slices.between_brackets(f, node)
         name = records.name_of(f, node, owner, between)
         if name is not None:
             return array_attributes.member(f, node, owner, name)

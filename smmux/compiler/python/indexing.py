@@ -12,16 +12,19 @@ from smmux.compiler.python import arith, array_choices
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import operand
 from smmux.compiler.python.typed_values import ArrayRef, Structure
+from smmux.errors import CompileError
+
+
+def too_many(f: Frame, node: ast.AST, array: ArrayRef, count: int) -> CompileError:
+    """The error of more indices than an array has axes."""
+    axes = f"{len(array.shape)} dimension{'s' * (len(array.shape) != 1)}"
+    return f.error(node, f"{array.name!r} has {axes}, but {count} indices are given")
 
 
 def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
     """The row or element that indices pick: base and offset advanced by index times stride."""
     if len(index) > len(array.shape):
-        raise f.error(
-            node,
-            f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) != 1)}, "
-            f"but {len(index)} indices are given",
-        )
+        raise too_many(f, node, array, len(index))
     index = [_from_start(f, i, extent) for i, extent in zip(index, array.shape, strict=False)]
     offset = array.offset
     for i, extent, stride in zip(index, array.shape, array.strides, strict=False):

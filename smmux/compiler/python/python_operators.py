@@ -1,4 +1,4 @@
-"""How Python's operators on numbers are written, by their names in `ast`."""
+"""How Python's operators on numbers and its comparisons are written, by their names in `ast`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from smmux.errors import CompileError
 SYMBOL = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
     "LShift": "<<", "RShift": ">>", "BitAnd": "&", "BitOr": "|", "BitXor": "^",
+    "Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from smmux.compiler.python import arith, array_access, fills
 from smmux.compiler.python.array_declarations import contiguous, shape_of
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import cast, number, operand
-from smmux.compiler.python.indexing import locate, scaled
+from smmux.compiler.python.indexing import locate, scaled, too_many
 from smmux.compiler.python.inlining import inline
 from smmux.compiler.python.rules import evaluate, expression
 from smmux.compiler.python.typed_values import Anything, ArrayRef, Choice, Static, Tuple
@@ -53,6 +53,14 @@ def _bound(f: Frame, node: ast.AST, value: Anything) -> Value | None:
     if bound.kind.floating:
         raise f.error(node, "a slice needs integers, not floats")
     return bound
+
+
+def between_brackets(f: Frame, node: ast.Subscript) -> Anything:
+    """What picks elements of an array."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(part, ast.List) for part in parts):
+        raise f.error(node, "a list is no index; index one element at a time")
+    return evaluate(f, node.slice)
 
 
 def is_view(value: Anything) -> bool:
@@ -100,7 +108,7 @@ def _expanded(f: Frame, node: ast.AST, array: ArrayRef, value: Anything) -> list
     count = sum(not (isinstance(item, Static) and _no_axis(item)) for item in items)
     missing = len(array.shape) - count
     if missing < 0:
-        raise f.error(node, f"{array.name!r} has {len(array.shape)} dimensions, but {count} indices are given")
+        raise too_many(f, node, array, count)
     place = dots[0] if dots else len(items)
     everything: Anything = Static(Slice(None, None, None))
     return [*items[:place], *[everything] * missing, *items[place + len(dots) :]]

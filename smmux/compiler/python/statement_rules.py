@@ -190,7 +190,7 @@ def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, Anything]:
     owner = iteration.as_array(f, target, evaluate(f, target.value))
     if not isinstance(owner, ArrayRef):
         raise f.error(target, f"only array elements can be stored to, not items of {type_name(owner)}")
-    key = evaluate(f, target.slice)
+    key = slices.between_brackets(f, target)
     name = records.name_of(f, target, owner, key)
     if name is not None:
         return records.field(f, target, owner, name), Tuple(())
