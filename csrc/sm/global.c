@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "kernel/sass.h"
+#include "sm/ahead.h"
 #include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/obey.h"
@@ -30,6 +31,7 @@ struct access *global_new_access(struct sm *sm) {
     else i = sm->access_fresh++;
     assert(i < sm->m->flights); /* there is one for all in flight */
     struct access *a = &sm->accesses[i];
+    ahead_access(sm);
     a->sink = SINK_REGISTERS;
     a->cache = 0;
     a->joined = 0;

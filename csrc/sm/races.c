@@ -149,11 +149,11 @@ static bool written(const struct visit *v, uint32_t piece) {
            (c->atomics && c->atomic[0][piece] >= v->fresh);
 }
 
-/* Report this lane's load if nobody has written the piece. Compilers load words beside those that
- * are needed, so that of several one will do. */
+/* Report this lane's load if nobody has written the piece. Other compilers load words beside those
+ * that are needed, so that of several of theirs one will do. */
 static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t first = piece_of(v, v->op->addr[lane]);
-    const bool wide = v->op->u->width > 4;
+    const bool wide = v->op->u->width > 4 && v->op->sm->m->program->sass;
     if (written(v, piece)) return;
     for (uint32_t k = 0; wide && k < v->pieces; k++)
         if (written(v, first + k)) return;

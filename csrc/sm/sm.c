@@ -7,6 +7,7 @@
 #include "base/hints.h"
 #include "base/lines.h"
 #include "kernel/sass.h"
+#include "sm/ahead.h"
 #include "sm/check.h"
 #include "sm/converge.h"
 #include "sm/global.h"
@@ -182,50 +183,6 @@ static void add_reply(struct sm *sm, struct reply r) {
     sm->replies[i] = r;
 }
 
-/* The pending miss that a line answers; NULL: it is no line. */
-static const struct miss *miss_of(const struct sm *sm, const struct access *a) {
-    return a->sink == SINK_CACHE ? &sm->caches[a->cache].misses.miss[a->miss] : NULL;
-}
-
-/* The first access that waits for it, or the access itself. */
-static const struct access *waits_for(const struct sm *sm, const struct access *a) {
-    const struct miss *m = miss_of(sm, a);
-    return !m ? a : m->waiting ? sm->waiters[m->first].access : NULL;
-}
-
-/* Ask the host for what replies will touch: on a chip of many SMs it is in none of the host's
- * nearer caches. Each look finds where the next one goes, so they follow each other for all
- * replies. */
-static void prefetch_replies(const struct sm *sm) {
-    const struct reply *first = sm->replies + sm->reply_first, *end = sm->replies + sm->reply_end;
-    for (const struct reply *r = first; r < end; r++) {
-        const struct access *a = r->access;
-        if (a->sink != SINK_CACHE) continue;
-        const struct cache *c = &sm->caches[a->cache].cache;
-        cache_prefetch(c, a->addr[0] >> c->line_shift);
-        __builtin_prefetch(miss_of(sm, a), 1);
-    }
-    for (const struct reply *r = first; r < end; r++) {
-        const struct miss *m = miss_of(sm, r->access);
-        if (m && m->waiting) __builtin_prefetch(&sm->waiters[m->first], 1);
-    }
-    for (const struct reply *r = first; r < end; r++)
-        if (miss_of(sm, r->access)) __builtin_prefetch(waits_for(sm, r->access), 1);
-    for (const struct reply *r = first; r < end; r++) {
-        const struct access *a = waits_for(sm, r->access);
-        if (a && a->warp < MAX_WARPS) __builtin_prefetch(&sm->warps[a->warp], 1);
-    }
-    for (const struct reply *r = first; r < end; r++) {
-        const struct access *a = waits_for(sm, r->access);
-        if (!a || a->warp >= MAX_WARPS || a->dst[0] == OPERAND_NONE) continue;
-        const struct warp *w = &sm->warps[a->warp];
-        __builtin_prefetch(&w->ready[a->dst[0]], 1);
-        __builtin_prefetch(&w->producer[a->dst[0]], 1);
-        __builtin_prefetch(a->rows + a->dst[0] * 32u, 1);
-        __builtin_prefetch(a->rows + a->dst[0] * 32u + 16, 1);
-    }
-}
-
 /* Take the replies of a window over from the port. There is room for all once those that are left
  * have moved to the front. */
 static void take_replies(struct sm *sm) {
@@ -240,7 +197,7 @@ static void take_replies(struct sm *sm) {
         add_reply(sm, port->in[i]);
     }
     port->in_count = 0;
-    if (sm->m->program->control) prefetch_replies(sm);
+    if (sm->m->program->control) ahead_window(sm);
 }
 
 /* ---- scoreboard -------------------------------------------------------------------------- */

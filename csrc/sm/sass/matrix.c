@@ -39,7 +39,7 @@ static void note(const struct memop *op, uint32_t count, bool load) {
     const uint8_t shape[2] = {HALF_ANY, HALF_ANY};
     struct memop rows = *op;
     struct uop row = *op->u;
-    rows.active = ~0u >> (32 - 8 * count);
+    rows.active = (uint32_t)((1ull << 8 * count) - 1);
     rows.u = &row;
     row.width = ROW_BYTES;
     if (load) {
