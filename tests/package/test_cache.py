@@ -115,6 +115,12 @@ def test_fingerprints_are_those_of_any_other_process() -> None:
     assert len(first) == len(variants())
 
 
+@pytest.mark.parametrize("of", [np.longdouble, np.clongdouble, lambda x: np.full(3, x, np.longdouble)])
+def test_bytes_that_hold_no_part_of_a_number_do_not_count(of: Any) -> None:
+    assert len({fingerprint(of(0.1)) for _ in range(50)}) == 1
+    assert fingerprint(of(0.1)) != fingerprint(of(0.2))
+
+
 def test_order_of_sets_and_keywords_and_self_reference_do_not_matter() -> None:
     assert fingerprint({"a", "b", "c"}) == fingerprint({"c", "a", "b"})
     endless: list[Any] = [1]
