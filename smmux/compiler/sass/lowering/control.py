@@ -215,7 +215,7 @@ def _nothing(rows: Rows, i: Instruction) -> None:
 
 
 def _together(rows: Rows, i: Instruction) -> None:
-    """NOP: what compilers make of a syncwarp where all lanes are together, and of nothing else within the code."""
+    """NOP: what compilers make of a syncwarp where all lanes are together. Any other orders them for the check, too."""
     rows.add(i, _core.OPS["nop"][0], flags=_core.FLAGS["SYNCWARP"])
 
 
