@@ -128,7 +128,8 @@ def table(records: Sequence[Record]) -> str:
 def caption(records: Sequence[Record]) -> str:
     """A sentence with time and machine."""
     [r] = records
-    line = f"SM {r['sm']}, with up to {r['residency']} blocks at a time."
+    blocks = f"{r['residency']} block{'s' if r['residency'] > 1 else ''}"
+    line = f"SM {r['sm']}, with up to {blocks} at a time."
     return f"{_name(r)} on {r['gpu']}, schedule {r['schedule']}: {r['time_us']:.1f} us; {line}"
 
 
