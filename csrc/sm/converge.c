@@ -129,12 +129,14 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     }
 }
 
-/* Lanes are no longer of those that others wait for at a barrier register, nor of those for whom
- * others will that are in functions further in, when these give back the view that they keep. */
+/* Lanes are no longer of those that others wait for at a barrier register who have kept it as often,
+ * nor of those for whom others will that are in functions further in, when these give back the view
+ * that they keep. Those further out wait on: for them the lanes are still to return. */
 static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     struct convergence *own = w->own;
-    for (uint32_t lane = 0; lane < 32; lane++) own->barriers[barrier][lane] &= ~lanes;
     const uint8_t level = lanes ? own->kept[barrier][bits_lowest(lanes)] : 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        if (own->kept[barrier][lane] == level) own->barriers[barrier][lane] &= ~lanes;
     for (uint32_t left = own->keepers[barrier] & ~lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         if (own->kept[barrier][lane] <= level) continue;

@@ -124,6 +124,7 @@ _MEMORY: dict[str, Value] = {
     "fence_system": (1255, "HOPPER"),
     "fence_clk": (27, "H200; DER"),  # fence_rounds.csv: stores and fences of 32 warps in turn
     "errbar_clk": (59, "HOPPER"),
+    "jump_clk": (29, "H200; DER"),  # calls.csv
     "yield_clk": (46, "H200; DER"),  # yields.csv
     "yield_parted": (97, "H200; DER"),
     "sleep_least": (50, "H200; DER"),  # naps.csv

@@ -25,6 +25,7 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "match_late": (0, "NA"),
     "match_late_wide": (0, "NA"),
     "match_clk": (0, "NA"),
+    "jump_clk": (0, "NA"),
     "yield_clk": (0, "NA"),
     "yield_parted": (0, "NA"),
     **dict.fromkeys(

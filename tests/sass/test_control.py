@@ -160,6 +160,16 @@ def test_lanes_at_different_depths_of_a_recursion(arch: str, option: str) -> Non
     assert out.tolist() == [known[t % 3](t % 4) for t in range(32)]
 
 
+@votes
+def test_lanes_meet_behind_calls_by_pointers(arch: str, option: str) -> None:
+    """Also those whose functions have branches of their own, at which they meet before, with the same register."""
+    rounds, random = 24, np.random.default_rng(9)
+    which, x = random.integers(0, 4, (rounds, 32), "i4"), random.random(32, "f4") * 9
+    together = np.zeros((rounds, 32), "u4")
+    module(arch, option)["behind_calls"].simulate(1, 32, [which, x, together, rounds])
+    assert (together == 0xFFFFFFFF).all()
+
+
 @pytest.mark.parametrize("option", ["-O3", "-G"])
 def test_a_launch_alone_waits_for_none(option: str) -> None:
     g = np.zeros(256, "i4")

@@ -261,6 +261,7 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         if (awaits_stores(sm, warp, u)) return;
         jump(sm, warp, u, active, t);
         if (sm->fault.code != OK) return;
+        t += sm->m->cfg->jump_clk;
         break;
     case SASS_EXIT:
         if (sm->check) check_exit(sm, warp, active);

@@ -27,6 +27,7 @@ from . import (
     integer_vectors,
     probe_bursts,
     probe_caches,
+    probe_calls,
     probe_code,
     probe_grid,
     probe_issue,
@@ -49,7 +50,7 @@ from .cuda_driver import Card
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
     probe_loaded, probe_panel, probe_bursts, probe_sets, probe_l2, probe_turns, probe_refresh,
-    probe_lanes,
+    probe_lanes, probe_calls,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {

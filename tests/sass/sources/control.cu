@@ -187,3 +187,26 @@ __global__ void leaves(const int *x, int *out) {
     __syncthreads();
     out[t] = x[t];
 }
+
+// Functions by pointers, some with branches of their own: which lanes are together behind each call.
+__device__ __noinline__ float with_branches(float x) {
+    float root = sqrtf(fabsf(x));
+    if (root > 1.5f) {
+        for (int i = 0; i < (int)x % 5; i++) root = __fdiv_rn(root, 1.25f + i);
+    }
+    return root;
+}
+__device__ __noinline__ float with_calls(float x) { return with_branches(x + 1) * with_branches(x * 0.25f); }
+__device__ __noinline__ float without(float x) { return x + 3; }
+__device__ __noinline__ float rounded(float x) { return rintf(x); }
+typedef float (*Function)(float);
+__device__ Function const float_functions[4] = {with_branches, with_calls, without, rounded};
+
+extern "C" __global__ void behind_calls(const int *which, float *x, unsigned *together, int rounds) {
+    float mine = x[threadIdx.x];
+    for (int i = 0; i < rounds; i++) {
+        mine = float_functions[which[i * 32 + threadIdx.x]](mine);
+        together[i * 32 + threadIdx.x] = __activemask();
+    }
+    x[threadIdx.x] = mine;
+}
