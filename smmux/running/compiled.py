@@ -176,10 +176,16 @@ def _own_file(instructions: Sequence[Instruction]) -> str:
 
 
 def _stack_bytes(image: KernelImage, instructions: Sequence[Instruction], given: int) -> int:
-    """Local memory of a thread: what calls need, or where they may go on for ever, and where arrays have sizes that
-    only the kernel knows, what is given."""
-    known = image.min_stack if image.min_stack != UNKNOWN_STACK else 0
-    least = given if image.min_stack == UNKNOWN_STACK or any(map(_moves_stack, instructions)) else 0
+    """Local memory of a thread: what calls need, or what is given, where they may go on for ever, where arrays have
+    sizes that only the kernel knows, and where functions keep more than the compiler has counted: before CUDA 13 what
+    those keep that a register names, and by ptxas 13.0 what those keep that call themselves."""
+    known = image.min_stack if image.min_stack != UNKNOWN_STACK else image.frame_bytes
+    pushed = [bytes_ for bytes_ in map(_pushed_bytes, instructions) if bytes_]
+    if image.frame_bytes in pushed:
+        pushed.remove(image.frame_bytes)
+    counted = image.frame_bytes + max(pushed, default=0) <= known
+    sure = counted and image.min_stack != UNKNOWN_STACK and not any(map(_moves_stack, instructions))
+    least = 0 if sure else given
     needed = -(-max(known, image.frame_bytes + least) // 16) * 16
     if needed > MOST_STACK:
         asked = f", of which stack={given} asks for {given}" if least else ""
@@ -195,6 +201,15 @@ def _moves_stack(instruction: Instruction) -> bool:
         and instruction.opcode == "IADD3"
         and any(number not in (STACK_POINTER, ZERO_REGISTER) for number in registers[1:])
     )
+
+
+def _pushed_bytes(instruction: Instruction) -> int:
+    """By how much it makes the stack grow, which it does downwards."""
+    registers = [o.number for o in instruction.operands if o.kind == "R" and o.number != ZERO_REGISTER]
+    if instruction.opcode not in ("IADD3", "VIADD") or registers != [STACK_POINTER] * 2:
+        return 0
+    moved = sum(int(o.value or 0) for o in instruction.operands if o.kind == "imm")
+    return -moved % 2**32 if moved < 0 or moved >= 2**31 else 0
 
 
 def _check_block(image: KernelImage, block: Dim3) -> None:

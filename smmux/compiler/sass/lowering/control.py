@@ -21,6 +21,7 @@ FIXED: Mapping[str, Sequence[tuple[str, int]]] = {
     "SRZ": (ZERO, ZERO),
     "SR_CgaCtaId": (ZERO, ZERO),
     "SR_LMEMHIOFF": (ZERO, ZERO),
+    "SR_SWINLO": (ZERO, ZERO),
     "SR_SWINHI": (("imm", _core.SASS_FIELDS["SHARED_HIGH"]), ZERO),
     **{f"SR_NTID.{axis}": (("ntid", k), ZERO) for k, axis in enumerate("XYZ")},
     **{f"SR_NCTAID.{axis}": (("nctaid", k), ZERO) for k, axis in enumerate("XYZ")},
