@@ -27,7 +27,7 @@ static void count_issue(struct sm *sm, uint32_t active) {
     sm->count.thread_instructions += active == ~0u ? 32 : bits_count(active);
 }
 
-/* Tell the counts per instruction and the checks of an instruction that has issued. */
+/* Note an instruction that has issued in the counts per instruction and in the checks. */
 NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active,
                                 uint32_t mask) {
     if (sm->pc_count) {
@@ -39,7 +39,7 @@ NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint3
     if (sm->check && u->op == OP_MEMBAR && active) check_fence(sm, warp);
 }
 
-/* Do what few operations need; false for a division by zero. */
+/* Do what only few operations need (`needs`); false if the instruction divides by zero. */
 NOINLINE static bool issue_needs(struct sm *sm, uint32_t warp, const struct uop *u,
                                  const struct lanes *lanes, uint32_t active, uint64_t t,
                                  bool obedient) {
@@ -70,7 +70,7 @@ static ALWAYS_INLINE bool issue_alu(struct sm *sm, uint32_t warp, const struct u
     assert(exec_table[u->op]);
     if (obedient && active && u->op == OP_SASS) exec_sass(u, &lanes, active);
     else if (active) exec_table[u->op](u, &lanes, active);
-    if (u->dst_count && !obedient) { /* else control bits say when to read it */
+    if (u->dst_count && !obedient) { /* otherwise control bits say when it can be read */
         w->ready[u->dst] = t + u->latency;
         w->producer[u->dst] = u->path == PATH_LANES ? WAIT_SHARED : WAIT_ALU;
     }
@@ -95,14 +95,14 @@ static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct subcore *s, 
     return unit;
 }
 
-/* The scheduler spends its time up to there on issuing. */
+/* Account for the scheduler's time up to a cycle as spent on issuing. */
 static void spend(struct sm *sm, uint64_t until) {
     if (until <= sm->paid) return;
     sm->count.issue_cycles += until - sm->paid;
     sm->paid = until;
 }
 
-/* Leave the slot halfway to the next one to the SFU. */
+/* Under sfu_slots: keep the slot halfway to the next one for the SFU. */
 NOINLINE static void keep_slot(struct sm *sm, const struct subcore *s, uint64_t t) {
     const uint64_t next = t + sm->m->cfg->issue_interval;
     for (uint32_t unit = 0; unit < sm->units.kinds; unit++)
@@ -110,7 +110,10 @@ NOINLINE static void keep_slot(struct sm *sm, const struct subcore *s, uint64_t 
     spend(sm, next);
 }
 
-/* Issue the warp's next instruction; false if it has to wait after all, for credits, or faulted. */
+/* Issue the warp's next instruction. False if it has to wait after all, as a memory access may for
+ * credits, or if it has faulted. The constant arguments say which cases the caller is compiled for:
+ * counts or checks are on, the SFU has slots, a unit can be one of several, control bits are
+ * obeyed. */
 static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t,
                                 const bool observed, const bool sfu_slots, const bool special,
                                 const bool obedient) {
@@ -134,10 +137,10 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t
     return issue_alu(sm, warp, u, active, t, obedient);
 }
 
-/* A scheduler takes units that others share. Those whose choice wants one of them must choose
- * again; others lose nothing but warps that they did not choose. Schedulers take such a unit in
- * turn, as in GPGPU-Sim 4, whose order of schedulers changes from cycle to cycle: the next one
- * after that which had it last comes first. */
+/* A scheduler takes a unit that others share. Schedulers that have chosen a warp for that unit must
+ * choose again; the choice of all others stays right. Schedulers take such a unit in turn, as in
+ * GPGPU-Sim 4, whose order of schedulers changes from cycle to cycle: next time the one behind the
+ * last taker goes first. */
 static ALWAYS_INLINE void take_shared(struct sm *sm, uint32_t index, uint32_t taken) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
     for (uint32_t s = 0; s < schedulers; s++)
@@ -152,11 +155,11 @@ static bool holds_warps(const struct config *cfg) {
 
 /* The warp has issued, and may not do so again before that cycle. */
 static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
-    sm->held[warp] = at; /* what it sleeps for now may come sooner */
+    sm->held[warp] = at; /* what the warp sleeps for may come before `at` */
     if (sm->ready_at[warp] < at) warp_wait(sm, warp, at, WAIT_UNIT);
 }
 
-/* Let the warp issue another instruction at the same time. */
+/* Dual issue: let the warp issue another instruction in the same slot. */
 NOINLINE static void issue_second(struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t,
                                   bool observed, bool sfu_slots) {
     if (issue(sm, s, warp, t, observed, sfu_slots, true, false)) sm->count.dual_issued++;
@@ -191,7 +194,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     if (special && !obedient && holds_warps(cfg)) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }
 
-/* The scheduler that issues next: of those that are first in time, the first from the turn on. */
+/* The scheduler that issues next: the earliest one and, of several, the first from `turn` on. */
 static ALWAYS_INLINE uint32_t next_scheduler(struct sm *sm, uint32_t schedulers) {
     uint32_t index = 0;
     if (sm->stale & 1u) sm->policy->pick(sm, &sm->subcores[0]);
@@ -207,8 +210,8 @@ static ALWAYS_INLINE uint32_t next_scheduler(struct sm *sm, uint32_t schedulers)
     return index;
 }
 
-/* The same of as many as there may be, where it is the turn of the first one: without branches, as
- * nobody could foretell them. */
+/* The same where there are MAX_SUBCORES of them and it is the first one's turn: without branches,
+ * which the host could not predict. */
 static ALWAYS_INLINE uint32_t next_of_four(struct sm *sm) {
     for (uint32_t left = sm->stale & ((1u << MAX_SUBCORES) - 1); left; left &= left - 1)
         sm->policy->pick(sm, &sm->subcores[bits_lowest(left)]);
@@ -239,8 +242,9 @@ static ALWAYS_INLINE uint64_t take_slots(struct sm *sm, const bool observed, con
 
 /* ---- arithmetic of compiled code --------------------------------------------------------- */
 
-/* The warp can issue its next instruction at a cycle. If that is the next slot, and the warp is
- * first there, this is the scheduler's choice. */
+/* Note that the warp can issue its next instruction at a cycle. If that is the scheduler's next
+ * slot, and the policy would choose the warp again, the choice is made here, without looking at
+ * others. */
 static ALWAYS_INLINE void ready_behind(struct sm *sm, uint32_t index, uint32_t warp, uint64_t at,
                                        uint32_t unit) {
     struct subcore *s = &sm->subcores[index];
@@ -262,10 +266,10 @@ static ALWAYS_INLINE void ready_behind(struct sm *sm, uint32_t index, uint32_t w
     sm->stale |= 1u << index;
 }
 
-/* Issue what the sub-core has chosen, which is simple (control_bits.h). False if that may have
- * changed what else happens, and when: the next instruction, or a constant that it names, had to be
- * looked up. Values come last, on which nothing here depends: so little is to be kept over the
- * call. */
+/* Issue the instruction that the sub-core has chosen, which is simple (control_bits.h). False if
+ * the cycle of the SM's next event may have changed, since the warp's next instruction or its
+ * constant operand had to be asked for. Values are computed last, as nothing here depends on them:
+ * so few registers of the host must be saved over the call. */
 static ALWAYS_INLINE bool issue_simple(struct sm *sm, uint32_t index, struct warp *w, uint32_t pc,
                                        const struct program *p, uint64_t t) {
     struct subcore *s = &sm->subcores[index];
@@ -307,11 +311,12 @@ NOINLINE static void take_obedient(struct sm *sm, uint32_t index) {
     take_slot(sm, index, false, false, true);
 }
 
-/* What take_slots does for compiled code on most machines. */
+/* take_slots for compiled code on most machines, where simple instructions have a path of their
+ * own. */
 static ALWAYS_INLINE uint64_t take_simple_slots(struct sm *sm) {
     const struct program *p = sm->m->program;
     const uint32_t schedulers = sm->m->cfg->schedulers;
-    bool calm = false; /* what happens else happens when it did */
+    bool calm = false; /* `until` is still right: the SM's next event has not changed */
     for (uint64_t until = 0;;) {
         const bool four = schedulers == MAX_SUBCORES && !sm->turn;
         const uint32_t index = four ? next_of_four(sm) : next_scheduler(sm, schedulers);
@@ -332,10 +337,10 @@ static ALWAYS_INLINE uint64_t take_simple_slots(struct sm *sm) {
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-/* How many instructions a warp may run on for: others may have to go on before it can. */
+/* The most instructions that a warp runs on for: it may spin until another warp has gone on. */
 #define TURN 4096u
 
-/* Let a warp run on to a barrier, to its end, or for a turn, as if all took no time. */
+/* Let a warp run on until it waits, ends, or has had its turn, as if instructions took no time. */
 static void run_on(struct sm *sm, uint32_t warp, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
@@ -357,7 +362,8 @@ static void run_on(struct sm *sm, uint32_t warp, uint64_t t) {
     }
 }
 
-/* Only values count: warps run on one after the other, each turn in a clock of its own. */
+/* The issue loop where only values count, not time: warps run on one after the other, each turn in
+ * a clock of its own. */
 static uint64_t values(struct sm *sm) {
     struct subcore *s = &sm->subcores[0]; /* its slot is that of all */
     for (uint32_t idle = 0; idle < MAX_WARPS; idle++) {
@@ -373,9 +379,9 @@ static uint64_t values(struct sm *sm) {
     return NEVER;
 }
 
-/* Compiled for each case of its own: most machines have no slots of the SFU, issue one instruction
- * at a time and let a warp issue in each slot, few obey control bits, most runs are not observed,
- * and these are the hottest lines of the simulator. */
+/* The issue loop compiled for each case, since these are the hottest lines of the simulator. Most
+ * machines have no slots of the SFU, issue one instruction at a time and let a warp issue in each
+ * slot; few obey control bits; and most runs have neither counts per instruction nor checks. */
 static uint64_t plain(struct sm *sm) { return take_slots(sm, false, false, false); }
 static uint64_t watched(struct sm *sm) { return take_slots(sm, true, false, false); }
 static uint64_t special(struct sm *sm) { return take_slots(sm, false, true, false); }

@@ -9,7 +9,7 @@
 #include "sm/sass/match.h"
 #include "sm/scoreboard.h"
 
-/* Where a counter's list has its i-th load. */
+/* The place of the i-th load in a counter's list: struct dependences has the first ones. */
 static ALWAYS_INLINE uint16_t *load_of(const struct sm *sm, uint32_t warp, uint32_t number,
                                        uint32_t i) {
     assert(number < DEPENDENCE_COUNTERS && i < MOST_COUNTED);
@@ -17,14 +17,15 @@ static ALWAYS_INLINE uint16_t *load_of(const struct sm *sm, uint32_t warp, uint3
     return &sm->counters[warp * DEPENDENCE_COUNTERS + number].loads[i - FIRST_LOADS];
 }
 
-/* So many loads are in a counter's list. */
+/* Set the length of a counter's list of loads. */
 static ALWAYS_INLINE void set_loads(struct dependences *d, uint32_t number, uint32_t loads) {
     const uint32_t bit = 1u << number;
     d->loads[number] = (uint8_t)loads;
     d->loading = (uint8_t)(loads ? d->loading | bit : d->loading & ~bit);
 }
 
-/* When a counter drops to 1, 2 and so on, as far as that matters. */
+/* The cycles at which a counter drops to 1, 2 and so on, up to the highest value that the program
+ * waits for. */
 static uint64_t *before_last(const struct sm *sm, uint32_t warp, uint32_t number) {
     const uint32_t more = sm->m->program->counted - 1;
     return sm->before_last + (size_t)(warp * DEPENDENCE_COUNTERS + number) * more;
@@ -40,7 +41,7 @@ void obey_start(struct sm *sm, uint32_t warp) {
 
 /* ---- counters ---------------------------------------------------------------------------- */
 
-/* The counter drops at a cycle that is not its last one. */
+/* Note that the counter drops at a cycle which is not that of its drop to 0. */
 NOINLINE static void drops_before(const struct sm *sm, uint32_t warp, uint32_t number,
                                   uint64_t at) {
     const uint32_t more = sm->m->program->counted - 1;
@@ -51,7 +52,7 @@ NOINLINE static void drops_before(const struct sm *sm, uint32_t warp, uint32_t n
     known[i] = at;
 }
 
-/* The counter drops at that cycle. */
+/* Note that the counter drops at a cycle, for which a warp waits for that reason. */
 static ALWAYS_INLINE void drops(const struct sm *sm, uint32_t warp, uint32_t number, uint64_t at,
                                 enum wait kind) {
     struct dependences *d = &sm->dependences[warp];
@@ -63,7 +64,7 @@ static ALWAYS_INLINE void drops(const struct sm *sm, uint32_t warp, uint32_t num
     if (sm->m->program->counted > 1) drops_before(sm, warp, number, at > last ? last : at);
 }
 
-/* When the registers that a load writes have their values; READY_PENDING: nobody knows. */
+/* The cycle at which all registers of a load have their values; READY_PENDING: not known yet. */
 static uint64_t loaded(const struct sm *sm, const struct warp *w, uint32_t pc) {
     const struct uop *u = &sm->m->program->code[pc];
     uint64_t at = 0;
@@ -76,7 +77,7 @@ static enum wait kind_of(const struct sm *sm, const struct warp *w, uint32_t pc)
     return (enum wait)w->producer[sm->m->program->code[pc].data[0]];
 }
 
-/* Find the loads whose end is known by now. */
+/* Take the loads whose end is known by now out of a counter's list. */
 NOINLINE static void settle(const struct sm *sm, uint32_t warp, uint32_t number) {
     const struct warp *w = &sm->warps[warp];
     struct dependences *d = &sm->dependences[warp];
@@ -90,7 +91,8 @@ NOINLINE static void settle(const struct sm *sm, uint32_t warp, uint32_t number)
     set_loads(d, number, left);
 }
 
-/* When the counter is as low as that, if the warp does not issue; for what the warp waits then. */
+/* The cycle at which the counter has dropped to a value, if the warp issues nothing before, and in
+ * *kind for what it waits until then; READY_PENDING: not known yet. */
 static uint64_t falls(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t to,
                       enum wait *kind) {
     const struct dependences *d = &sm->dependences[warp];
@@ -118,6 +120,7 @@ static uint64_t falls(const struct sm *sm, uint32_t warp, uint32_t number, uint3
 
 static struct until later(struct until a, struct until b) { return b.at > a.at ? b : a; }
 
+/* The later of `until` and the cycle at which the counter drops to 0. */
 static ALWAYS_INLINE struct until await(const struct sm *sm, uint32_t warp, uint32_t number,
                                         struct until until) {
     const struct dependences *d = &sm->dependences[warp];
@@ -126,7 +129,7 @@ static ALWAYS_INLINE struct until await(const struct sm *sm, uint32_t warp, uint
     return later(until, own);
 }
 
-/* The same for a counter that may be higher. */
+/* The same for a counter that need not drop to 0. */
 static struct until await_few(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t to,
                               struct until until) {
     struct until own;
@@ -134,13 +137,13 @@ static struct until await_few(const struct sm *sm, uint32_t warp, uint32_t numbe
     return later(until, own);
 }
 
-/* A generic access of which some lanes are done goes on when these have what they load: registers
- * have one time for all lanes. */
+/* A generic access of which some lanes are done goes on when these have their values, since a
+ * register has one cycle of readiness for all lanes. */
 static struct until await_part(const struct sm *sm, const struct warp *w, struct until until) {
     return later(until, (struct until){loaded(sm, w, w->pc), kind_of(sm, w, w->pc)});
 }
 
-/* A counter that counts as much as it can holds the next load up. */
+/* A counter that is at its maximum holds the next load up. */
 static struct until await_room(const struct sm *sm, uint32_t warp, uint32_t number,
                                struct until until) {
     const struct dependences *d = &sm->dependences[warp];
@@ -162,15 +165,16 @@ struct until obey_await(const struct sm *sm, uint32_t warp, const struct control
 
 /* ---- issue ------------------------------------------------------------------------------- */
 
-/* When an instruction that issues at cycle t has read its sources. An access does so when it leaves
- * its sub-core's queue. */
+/* The cycle at which an instruction that issues at cycle t has read its sources. A memory access
+ * reads them when it leaves its sub-core's queue. */
 static ALWAYS_INLINE uint64_t has_read(const struct sm *sm, uint32_t warp, const struct uop *u,
                                        const struct control_bits *bits, uint64_t t) {
     const bool queued = u->path == PATH_MEMORY && u->op != OP_LD_CONST && sm->m->cfg->lsu_queue;
     return (queued ? pipe_leave(sm, sm->subcore_of[warp], t) : t) + bits->read_clocks;
 }
 
-/* The result of an instruction is counted, which is there at a cycle, unless it loads. */
+/* Raise the counter for the result of the warp's next instruction: a load goes into the counter's
+ * list, and anything else is there at cycle `at`. */
 static ALWAYS_INLINE void raise_counter(const struct sm *sm, uint32_t warp, uint32_t number,
                                         uint64_t at) {
     const uint32_t pc = sm->warps[warp].pc;
@@ -184,7 +188,8 @@ static ALWAYS_INLINE void raise_counter(const struct sm *sm, uint32_t warp, uint
     }
 }
 
-/* When the result of an instruction that issues at cycle t is there, unless it loads. */
+/* The cycle at which the result of an instruction that issues at cycle t is there; not for loads.
+ */
 static ALWAYS_INLINE uint64_t result_at(struct sm *sm, uint32_t warp, const struct uop *u,
                                         const struct control_bits *bits, uint64_t t) {
     if (u->path == PATH_MEMORY) return has_read(sm, warp, u, bits, t);
@@ -204,7 +209,7 @@ void obey_count(struct sm *sm, uint32_t warp, const struct control_bits *bits, u
     raise_counter(sm, warp, ALONE, at);
 }
 
-/* The result is not to come, unless somebody has settled already when a part of it does. */
+/* Take the load of the warp's next instruction out of the counter's list, if it is still there. */
 static void lower(const struct sm *sm, uint32_t warp, uint32_t number) {
     struct dependences *d = &sm->dependences[warp];
     const uint32_t loads = d->loads[number];

@@ -1,6 +1,7 @@
-/* Compiled code on a machine that obeys its control bits: a warp waits for the stall count of its
- * last instruction and for six counters, and not for its operands. A counter rises when an
- * instruction issues, and drops when its result is there or its sources have been read. */
+/* Compiled code on a machine that obeys its control bits. A warp does not wait for operands by a
+ * scoreboard, but for the stall count of its last instruction, and for dependence counters: a
+ * counter rises when an instruction issues, and drops when its result is there or its sources are
+ * read. */
 #ifndef SMMUX_OBEY_H
 #define SMMUX_OBEY_H
 
@@ -9,28 +10,30 @@
 #include "sm/operands.h"
 #include "sm/scoreboard.h"
 
-#define FIRST_LOADS 4u /* of a counter's list, in the nearer part of it */
+#define FIRST_LOADS 4u /* loads of a counter's list that are kept in struct dependences */
 
-/* The dependence counters of a warp. Of what they count, loads are in a list until somebody asks
- * and finds that their registers have their values; all else is known when it issues. */
+/* The dependence counters of a warp. When a counter drops is known at issue, but not for loads:
+ * each counter has a list of its loads, and a load leaves it when somebody looks at the counter and
+ * finds that the load's registers have their values. */
 struct dependences {
-    uint64_t known[DEPENDENCE_COUNTERS]; /* when each drops to 0, as far as known, */
-    uint8_t kind[DEPENDENCE_COUNTERS];   /* and enum wait of what is the latest then */
-    uint8_t loading;                     /* bits of those that have loads in their list: */
-    uint8_t loads[DEPENDENCE_COUNTERS];  /* how many, */
-    uint16_t first[DEPENDENCE_COUNTERS][FIRST_LOADS]; /* and the instructions of the first ones, in
-                                                         the order of issue */
+    uint64_t known[DEPENDENCE_COUNTERS]; /* when each drops to 0, loads in its list apart */
+    uint8_t kind[DEPENDENCE_COUNTERS];   /* enum wait: for what the warp waits until then */
+    uint8_t loading;                     /* a bit per counter that has loads in its list */
+    uint8_t loads[DEPENDENCE_COUNTERS];  /* how many loads its list has */
+    uint16_t first[DEPENDENCE_COUNTERS][FIRST_LOADS]; /* their instructions, in the order of issue;
+                                                         the further ones are in struct counter */
 };
 
 _Static_assert(sizeof(struct dependences) == 128, "two cache lines: each instruction looks there");
 
-/* The further ones of a counter's list. */
+/* The further loads of a counter's list, behind struct dependences' `first`. */
 struct counter {
     uint16_t loads[MOST_COUNTED - FIRST_LOADS];
 };
 
-/* A load into some registers is under way, or has come. Lanes that have parted may load into one
- * register at a time, which has its value when all of them have. */
+/* Count a load into some registers as under way (obey_load) or as done (obey_loaded). Lanes that
+ * have diverged may have several loads into one register under way: the register is ready after the
+ * last. */
 static inline void obey_load(const struct sm *sm, struct warp *w, const uint16_t *ids, uint32_t n) {
     for (uint32_t i = 0; sm->m->program->control && i < n; i++) w->own->loading[ids[i]]++;
 }
@@ -41,32 +44,32 @@ static inline void obey_loaded(const struct sm *sm, struct warp *w, const uint16
         w->own->loading[ids[i]]--;
 }
 
-/* Do lanes still wait for loads into the register? */
+/* Are loads into the register under way? */
 static inline bool obey_loads(const struct sm *sm, const struct warp *w, uint16_t id) {
     return sm->m->program->control && w->loads_pending && w->own->loading[id];
 }
 
-/* A warp has no counts yet. */
+/* Set the counters of a warp that begins to 0. */
 void obey_start(struct sm *sm, uint32_t warp);
-/* That instruction, of which obey_issue has told, has not issued after all. */
+/* Take obey_issue back: the warp's next instruction has not issued after all. */
 void obey_retract(struct sm *sm, uint32_t warp);
 
 /* ---- waiting ----------------------------------------------------------------------------- */
 
-/* What a warp waits for, and why. */
+/* The cycle up to which a warp waits, and why. */
 struct until {
     uint64_t at;
     enum wait kind;
 };
 
-/* What keeps the warp's next instruction beside the stall count of the one in front. */
+/* The later of `until` and the cycle up to which counters keep the warp's next instruction. */
 struct until obey_await(const struct sm *sm, uint32_t warp, const struct control_bits *bits,
                         struct until until);
 
-/* Ask the host for the registers of an instruction that soon issues: those of a whole chip do not
- * fit into its caches, and few of them are touched again before all other SMs have run. */
+/* Prefetch the registers of an instruction that issues soon: the registers of a whole chip do not
+ * fit into the host's caches, and few are touched again before all other SMs have run. */
 static ALWAYS_INLINE void obey_prefetch(const struct warp *w, const struct control_bits *bits) {
-    uint32_t i = 0; /* of most, three rows are asked for without a look whether there are so many */
+    uint32_t i = 0; /* most have no more than three rows, which are prefetched without a test */
     do {
         const uint32_t *row = w->rows + bits->rows[i] * 32u;
         __builtin_prefetch(row, 1);
@@ -74,7 +77,8 @@ static ALWAYS_INLINE void obey_prefetch(const struct warp *w, const struct contr
     } while (++i < USUAL_ROWS || (i < NAMED_ROWS && bits->rows[i] != ROW_NONE));
 }
 
-/* What warp_refresh does for an instruction with control bits. */
+/* Find out when the warp can issue its next instruction, as warp_refresh does without control bits.
+ */
 static ALWAYS_INLINE void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor,
                                        enum wait kind) {
     const struct warp *w = &sm->warps[warp];
@@ -97,8 +101,9 @@ static ALWAYS_INLINE void obey_refresh(struct sm *sm, uint32_t warp, uint64_t fl
 
 /* ---- issue ------------------------------------------------------------------------------- */
 
-/* Sources are read one a clock from each bank, in the clocks behind the issue. An instruction whose
- * reads would take longer than there are clocks waits where the next one wants to be. */
+/* Let an instruction that issues at cycle t read its sources, one per clock from each bank of
+ * registers. Reads have `clocks` clocks behind the issue. Returns by how many clocks they take
+ * longer: for so long the instruction holds up the one behind it. */
 static ALWAYS_INLINE uint32_t obey_read(struct subcore *s, const struct control_bits *bits,
                                         uint32_t warp, uint32_t pc, uint64_t t, uint32_t clocks) {
     uint32_t reads[REGISTER_BANKS] = {bits->reads[0], bits->reads[1]};
@@ -116,12 +121,12 @@ static ALWAYS_INLINE uint32_t obey_read(struct subcore *s, const struct control_
     return last > t + clocks ? (uint32_t)(last - clocks - t) : 0;
 }
 
-/* Let the counters of an instruction rise that issues at cycle t. */
+/* Raise the counters of an instruction that issues at cycle t. */
 void obey_count(struct sm *sm, uint32_t warp, const struct control_bits *bits, uint64_t t);
 
-/* The warp's next instruction is to issue at cycle t: hold the warp, and let its counters rise.
- * Returns how many clocks the sub-core cannot issue beyond the next one, since reads of registers
- * do not go on in time. */
+/* The warp's next instruction issues at cycle t: hold the warp for the stall count, and raise the
+ * instruction's counters. Returns for how many further clocks the sub-core cannot issue, since the
+ * banks of registers are busy. */
 static ALWAYS_INLINE uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp,
                                          uint64_t t) {
     const uint32_t pc = sm->warps[warp].pc;

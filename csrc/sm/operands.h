@@ -1,5 +1,5 @@
-/* Constants that compiled code names as operands. Each sub-core has those lines of them that it has
- * named before; others it asks for, of what some TPCs share (chip/constants.h). */
+/* Constants that are operands of compiled code (c[0x0][...]). A sub-core keeps every line of them
+ * that it has asked for; it asks a server that some TPCs share (chip/constants.h). */
 #ifndef SMMUX_OPERANDS_H
 #define SMMUX_OPERANDS_H
 
@@ -12,13 +12,14 @@ struct operand_ask {
     uint8_t subcore, line;
 };
 
-/* The lines of an SM, as far as the program names them. */
+/* What the sub-cores of an SM have of the lines that the program names. */
 struct operands {
-    uint64_t there[MAX_SUBCORES];             /* bit per line */
-    uint64_t at[MAX_SUBCORES][OPERAND_LINES]; /* when they come; READY_PENDING: who knows; 0: nobody
-                                                 has asked */
-    uint32_t ask_count;                       /* not yet answered, */
-    struct operand_ask asks[MAX_SUBCORES * OPERAND_LINES]; /* in order of time */
+    uint64_t there[MAX_SUBCORES];             /* a bit per line that has come */
+    uint64_t at[MAX_SUBCORES][OPERAND_LINES]; /* when a line comes; READY_PENDING: it has been asked
+                                                 for, and the answer is not there; 0: it has not
+                                                 been asked for */
+    uint32_t ask_count;                       /* asks that are not yet answered */
+    struct operand_ask asks[MAX_SUBCORES * OPERAND_LINES]; /* those, oldest first */
 };
 
 /* Has the warp's sub-core that line? */
@@ -26,16 +27,17 @@ static inline bool operands_there(const struct sm *sm, uint32_t warp, uint32_t l
     return sm->operands->there[sm->subcore_of[warp]] >> line & 1;
 }
 
-/* When the sub-core has the line that the warp's next instruction names, which can issue at a cycle
- * otherwise, and not before floor; READY_PENDING: the warp will be told. */
+/* The cycle at which the warp's sub-core has a line that the warp's next instruction names. Without
+ * the line it could issue at cycle `at`, not before `floor`. READY_PENDING: not known yet, the warp
+ * is woken then. */
 uint64_t operands_await(struct sm *sm, uint32_t warp, uint32_t line, uint64_t at, uint64_t floor);
-/* What the SM has asked for first comes at that cycle. */
+/* The line of the SM's oldest ask comes at that cycle. */
 void operands_answer(struct sm *sm, uint64_t at);
 
-/* A launch has constants of its own: those of the last one are gone. */
+/* Forget all lines: a launch has constants of its own. */
 void operands_forget(struct sm *sm);
 
-/* How far the SM may run with what it has asked for. */
+/* The cycle to which the SM may run, at most `end`, before its oldest ask must be answered. */
 static inline uint64_t operands_bound(const struct sm *sm, uint64_t end) {
     if (!sm->operands || !sm->operands->ask_count) return end;
     const uint64_t answer = sm->operands->asks[0].cycle + sm->m->cfg->operand_miss;

@@ -20,18 +20,19 @@ static ALWAYS_INLINE uint64_t leave(const struct sm *sm, uint32_t core, uint64_t
     return p->begun < room ? at : later(at, p->begins[(p->begun - room) % MOST_WAITING]);
 }
 
-/* What goes out to memory does not take the banks, but a way of its own. */
+/* Does the access take the path to memory instead of the banks? Stores to global and local memory
+ * do. */
 static bool goes_out(const struct uop *u) { return u->op == OP_ST_GLOBAL || u->op == OP_ST_LOCAL; }
 
 /* ---- the banks --------------------------------------------------------------------------- */
 
-/* Accesses of other sub-cores come to the banks in clocks that those which have issued before leave
- * free. */
+/* An access takes the first clocks that are free, also between those which accesses of other
+ * sub-cores have taken that issued before it. */
 
+/* The first clock that the ring of busy clocks does not reach. */
 static uint64_t horizon(const struct pipe *p) { return (p->known + BANK_WORDS) * 64; }
 
-/* The bits of the 64 clocks to which one belongs, from that one on, in which the banks are taken.
- */
+/* The word of busy clocks that clock t belongs to, where the clocks before t count as busy. */
 static uint64_t taken_from(const struct pipe *p, uint64_t t) {
     return p->taken[t / 64 % BANK_WORDS] | ((1ull << t % 64) - 1);
 }
@@ -52,7 +53,7 @@ static ALWAYS_INLINE uint64_t first_clock(const struct pipe *p, uint64_t t) {
     return later_clock(p, t);
 }
 
-/* Forget what is over. */
+/* Forget the clocks before `now`, so that their words can be used for clocks to come. */
 static void pass(struct pipe *p, uint64_t now) {
     const uint64_t word = now / 64;
     if (word >= p->known + BANK_WORDS) {
@@ -62,8 +63,8 @@ static void pass(struct pipe *p, uint64_t now) {
     for (; p->known < word; p->known++) p->taken[p->known % BANK_WORDS] = 0;
 }
 
-/* Take the first free clocks from t on, run by run; returns the last one. What lies beyond those
- * that are known is taken in a row, and all before it. */
+/* Take the first `count` free clocks from t on, run by run, and return the last of them. Beyond the
+ * ring only one limit is kept (`solid`), so that all clocks up to there count as busy. */
 static ALWAYS_INLINE uint64_t take_clocks(struct pipe *p, uint64_t t, uint32_t count) {
     assert(t / 64 >= p->known); /* nothing issues before now */
     while (count) {
@@ -101,20 +102,21 @@ uint32_t pipe_store_clocks(const struct memop *op, uint32_t lanes) {
     return lines > 2 ? lines : 2;
 }
 
-/* How long an access keeps the one behind it in the queue: until its address and data have gone. */
+/* For how many clocks an access keeps the one behind it in the sub-core's queue: until its address
+ * and data have left. */
 static uint32_t drain(const struct config *cfg, const struct uop *u) {
     const bool shared = u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED;
     const uint32_t address = shared ? cfg->drain_shared : cfg->drain_global;
     return address + control_data(u) * cfg->drain_data;
 }
 
-/* Is nobody in the queue beside the access that has just come? */
+/* Is the access that has just come the only one in its sub-core's queue? */
 static bool is_alone(const struct pipe *p, uint32_t core, uint64_t now) {
     return p->count[core] < 2 || p->leaves[core][(p->count[core] - 2) % MOST_QUEUED] <= now;
 }
 
-/* A warp has issued an access: if that has filled the queue it is the turn of others, until the
- * queue has been empty. */
+/* A warp has issued an access. If that has filled the queue, warps take turns until the queue has
+ * been empty: this one has had its turn, and comes again after all others have. */
 static void turn(struct subcore *core, const struct uop *u, uint32_t warp, bool full) {
     const uint64_t bit = 1ull << warp;
     core->queued = u->unit;

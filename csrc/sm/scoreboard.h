@@ -1,4 +1,5 @@
-/* When a warp can issue its next instruction, as far as that does not depend on other warps. */
+/* The scoreboard: when a warp can issue its next instruction, as far as that does not depend on
+ * other warps. */
 #ifndef SMMUX_SCOREBOARD_H
 #define SMMUX_SCOREBOARD_H
 
@@ -13,7 +14,7 @@ void scoreboard_check(const struct sm *sm);
 static inline void scoreboard_check(const struct sm *sm) { (void)sm; }
 #endif
 
-/* Let a warp sleep until something happens of which nobody knows when. */
+/* Let a warp sleep until an event wakes it, whose cycle is not known yet. */
 static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
     struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
     s->ready &= ~(1ull << warp);
@@ -23,13 +24,14 @@ static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
     sm->wait[warp] = (uint8_t)kind;
 }
 
-/* Does it sleep for an instruction, or for a constant that one names? */
+/* Does the warp sleep until its next instruction, or that instruction's constant operand, is
+ * fetched? */
 static inline bool warp_is_fetching(const struct sm *sm, uint32_t warp) {
     return sm->wait[warp] == WAIT_FETCH && sm->ready_at[warp] == NEVER &&
            sm->warps[warp].state == WARP_RUNNING;
 }
 
-/* Let a warp wait until that cycle, at which it can issue, for the reason given. */
+/* Let a warp wait, for the reason given, until a cycle at which it can issue. */
 static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wait kind) {
     assert(at != NEVER && sm->warps[warp].state == WARP_RUNNING);
     struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
@@ -48,13 +50,14 @@ static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wai
     }
 }
 
-/* Must the warp's own loads be back before this instruction of control? Before a barrier that
- * allocates, under dynamic management, and before one that isolates: else a region would contain
- * the wait for loads that were issued in front of it, and staging them there would gain nothing. */
+/* Must the warp's loads be back before this control instruction? So it is before a barrier that
+ * allocates, under dynamic management, and before one that isolates a region (Figure 1): otherwise
+ * the region would contain the wait for loads that were issued in front of it, and loading them
+ * early would gain nothing. */
 bool opens_region(const struct sm *sm, const struct uop *u);
 
-/* The operands of the warp's next instruction are there from that cycle on, of which kind is the
- * reason. */
+/* Let the warp wait until `at`, when the operands of its next instruction are there, for reason
+ * `kind`. */
 static inline void warp_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at,
                               enum wait kind) {
     if (u->path == PATH_CONTROL && sm->warps[warp].loads_pending && opens_region(sm, u))
@@ -63,17 +66,17 @@ static inline void warp_await(struct sm *sm, uint32_t warp, const struct uop *u,
     else warp_wait(sm, warp, at, kind);
 }
 
-/* The warp's next instruction takes such a unit. */
+/* Note which unit the warp's next instruction takes. */
 static inline void warp_wants(struct sm *sm, uint32_t warp, uint32_t unit) {
     sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
     sm->users[unit] |= 1ull << warp;
     sm->next_unit[warp] = (uint8_t)unit;
 }
 
-/* What warp_refresh does for an instruction with groups of registers, with very many, or with
+/* warp_refresh for instructions with groups of registers, with more than FEW_DEPS operands, or with
  * control bits. */
 void warp_refresh_special(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
-/* Has the warp that piece of the program? If not, it sleeps until then. */
+/* Has the warp that piece of the program? If not, it sleeps until it has. */
 static inline bool warp_fetches(struct sm *sm, uint32_t warp, uint32_t piece, uint64_t floor) {
     if (smcache_fetch(sm, warp, piece)) return true;
     sm->floor[warp] = floor;
@@ -81,9 +84,9 @@ static inline bool warp_fetches(struct sm *sm, uint32_t warp, uint32_t piece, ui
     return false;
 }
 
-/* Find out when a warp can issue, and what for it waits till then: it has a new next instruction,
- * or something that it waited for has happened. It issues not before floor, of which kind is the
- * reason. */
+/* Find out from which cycle on a warp can issue, and what it waits for until then. To be called
+ * when the warp has a new next instruction, or when something that it waited for has happened. It
+ * does not issue before `floor`, for reason `kind`. */
 static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     const struct warp *w = &sm->warps[warp];
     const struct program *p = sm->m->program;
@@ -108,8 +111,8 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     warp_await(sm, warp, u, at, kind);
 }
 
-/* Something has come that the warp's next instruction is fetched with: it looks again, and issues
- * neither before that nor before its floor. */
+/* The warp's next instruction, or its constant operand, has come at cycle t: look again whether it
+ * can issue, at t and at the warp's floor at the earliest. */
 static inline void warp_look_again(struct sm *sm, uint32_t warp, uint64_t t) {
     warp_refresh(sm, warp, sm->floor[warp] > t ? sm->floor[warp] : t, WAIT_FETCH);
 }

@@ -7,19 +7,24 @@
 
 /* ---- stores that wait -------------------------------------------------------------------- */
 
-/* A line that is stored to takes one of a few places, where it stays for a while so that stores
- * that follow may join it (joined_stores.csv, store_stay.csv): until no store has come for some
- * clocks, more of them the more lines stay, or others need the places. They are due in order, as
- * fast as the port takes them; while so many sectors are under way they wait for answers, since
- * what lies behind the port is full. Those that stay or wait stand at the end of the port's
- * packets, those that wait first. Loads pass them, but not one to the same line, and not atomics:
- * these leave behind the last one, and none stays any longer. */
+/* Stores are joined at the port (joined_stores.csv, store_stay.csv). The line that a store writes
+ * takes one of store_queue places, and is in one of three states:
+ *
+ *   stays   Later stores to the line join it, until no store has come for some clocks (the more
+ *           lines stay, the more clocks), or until others need the places.
+ *   held    It is due to leave, but store_flights sectors are on their way to memory already:
+ *           what lies behind the port is full. It leaves when one of these is answered.
+ *   leaves  at a cycle that is known, in order, as fast as the port takes packets.
+ *
+ * Held packets stand behind all others in the port's list, and staying ones behind these. Loads
+ * overtake both, except a load from the same line; such a load, and any atomic, leaves behind the
+ * last store, and no store stays any longer. */
 
-#define HELD_BACK (UINT64_MAX / 8) /* beside when it was due, the cycle of one that waits */
-#define STAYS     (2 * HELD_BACK)  /* the cycle of one that stays, but for the first */
+#define HELD_BACK (UINT64_MAX / 8) /* the cycle of a held packet: this, plus when it was due */
+#define STAYS     (2 * HELD_BACK)  /* the cycle of a staying packet, except the first one */
 
-/* So many are due at once when all places are taken: the port has something to do until the next
- * access comes through the pipe [EST]. */
+/* [EST] How many stores become due at once when all places are taken: enough to keep the port busy
+ * until the next access comes through the memory pipe. */
 #define DRAINED 4
 
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -30,7 +35,7 @@ static bool takes_place(const struct packet *p) {
 
 static bool has_room(const struct sm *sm) { return sm->stores.flying < sm->m->cfg->store_flights; }
 
-/* The first packet of those that stay or wait, and of those that stay, if there are any. */
+/* The first packet that is held or stays, and the first one that stays, if there are any. */
 static struct packet *first_held(const struct sm *sm) {
     return &sm->port->out[sm->port->out_count - sm->stores.tail];
 }
@@ -39,13 +44,13 @@ static struct packet *first_staying(const struct sm *sm) {
     return &sm->port->out[sm->port->out_count - sm->stores.back];
 }
 
-/* When the first one that stays is due if nothing comes before. */
+/* The cycle at which the first staying store is due if no other packet comes before. */
 static uint64_t due(const struct sm *sm) {
     const struct store_queue *q = &sm->stores;
     return later(q->drains ? q->entered : q->due, later(q->pace, sm->port_free));
 }
 
-/* Sectors more are under way: those of a store that leaves. */
+/* A store leaves: count its sectors as on their way to memory. */
 static void fly(struct store_queue *q, const struct packet *p) {
     const uint32_t sectors = p->bytes / SECTOR_BYTES;
     assert(sectors && q->sent - q->answered < STORE_SECTORS);
@@ -53,8 +58,8 @@ static void fly(struct store_queue *q, const struct packet *p) {
     q->flying += sectors;
 }
 
-/* A store that has left the queue, but not the port, has become larger. Whose sectors they are
- * makes no difference, since all that counts is how many are under way. */
+/* A store that has left its place, but not yet the port, has become larger by some sectors. They
+ * are added to the last store that left: only the number of sectors on their way matters. */
 static void grow(struct store_queue *q, uint32_t sectors) {
     uint8_t *last = &q->sectors[(q->sent - 1) % STORE_SECTORS];
     assert(q->sent != q->answered && *last + sectors <= UINT8_MAX);
@@ -75,8 +80,8 @@ static void overtake(const struct port *port, struct packet *first, const struct
     }
 }
 
-/* Let the first one that waits leave, not before a cycle, with what has joined it, the rest of its
- * line and what follows it. */
+/* Let the first held store leave, at cycle `at` at the earliest, with the stores that have joined
+ * it, other parts of its line, and the loads and atomics that wait behind it. */
 static void release(struct sm *sm, uint64_t at) {
     struct store_queue *q = &sm->stores;
     struct packet *first = first_held(sm), *p = first;
@@ -92,7 +97,7 @@ static void release(struct sm *sm, uint64_t at) {
     overtake(sm->port, first, p);
 }
 
-/* The first one that stays is due at a cycle. */
+/* The first staying store is due at a cycle: hold it, or let it leave. */
 static void ripen(struct sm *sm, uint64_t at) {
     struct store_queue *q = &sm->stores;
     struct packet *p = first_staying(sm);
@@ -115,7 +120,8 @@ void send_settle(struct sm *sm, uint64_t t) {
     while (p < end && !takes_place(p));
 }
 
-/* Give a store that comes at a cycle a place: that of the oldest one, if all are taken. */
+/* Give a store that comes at a cycle a place, the oldest store's if all are taken; returns the
+ * cycle at which it has the place. */
 static uint64_t place(struct sm *sm, uint64_t at) {
     struct store_queue *q = &sm->stores;
     const uint32_t places = sm->m->cfg->store_queue;
@@ -125,7 +131,8 @@ static uint64_t place(struct sm *sm, uint64_t at) {
     return at;
 }
 
-/* The last store has come at that cycle. */
+/* A store has come at that cycle: stores stay for store_linger clocks from now, and one more for
+ * each line that stays. */
 static void wait_longer(struct sm *sm, uint64_t at) {
     const uint64_t linger = sm->m->cfg->store_linger;
     sm->stores.due = linger ? at + linger + sm->stores.stay : at;
@@ -146,7 +153,7 @@ bool send_is_full(const struct sm *sm, uint32_t fresh) {
     const struct store_queue *q = &sm->stores;
     const struct packet *p = first_held(sm);
     uint32_t left = sm->m->cfg->store_queue + sm->m->cfg->pipe_queue * fresh;
-    if (q->tail == q->held + q->stay) { /* each takes a place: so it is known where one is */
+    if (q->tail == q->held + q->stay) { /* one packet to a place */
         const uint32_t last = left - fresh + 1;
         if (q->held > last) return p[last].cycle - HELD_BACK <= sm->now;
         return q->held == last && !q->stay && p[last - 1].cycle - HELD_BACK <= sm->now;
@@ -160,21 +167,20 @@ bool send_is_full(const struct sm *sm, uint32_t fresh) {
 
 /* ---- stores that join -------------------------------------------------------------------- */
 
-/* A store to a line for which another one still waits joins that. Its packet goes right behind the
- * other one and costs nothing; both do to memory what they do in the order in which they were
- * issued. A load from the line between them keeps them apart, as on the card, and so sees what it
- * should. */
+/* A store joins an earlier one to the same line that has not left yet: its packet goes right behind
+ * the other one's and takes no time (`rides`). Both write memory in the order of issue. A load from
+ * the line between the two keeps them apart, as on the card, so that it reads what it should. */
 
 static uint32_t words_of(const struct packet *p) {
     return access_words(p->access, p->lanes, p->addr, p->bytes);
 }
 
-/* Is the segment beside that of a packet or within it? */
+/* Does the segment overlap that of a packet, or lie right beside it? */
 static bool touches(const struct packet *p, uint32_t addr, uint32_t bytes) {
     return addr <= p->addr + p->bytes && p->addr <= addr + bytes;
 }
 
-/* Make the segment of a store that waits take in that of another one that touches it. */
+/* Extend the segment of a store by that of another one that touches it. */
 static void widen(struct packet *p, const struct packet *by) {
     const uint32_t begin = p->addr < by->addr ? p->addr : by->addr, end = p->addr + p->bytes,
                    last = by->addr + by->bytes;
@@ -182,19 +188,19 @@ static void widen(struct packet *p, const struct packet *by) {
     p->bytes = (uint16_t)((end > last ? end : last) - begin);
 }
 
-/* Where the number of a line's last place is kept, and that of some others. */
+/* The index into store_queue.placed of a line, by a hash: lines may share one. */
 static uint32_t line_entry(uint32_t addr) { return (addr >> WORDS_SHIFT) * 0x9e3779b1u >> 24; }
 
-/* Is it sure that none of the places that count has the line? */
+/* Is it sure that none of the last store_queue stores with a place was to the line? */
 static bool is_away(const struct sm *sm, uint32_t addr) {
     const struct store_queue *q = &sm->stores;
     const uint32_t last = q->placed[line_entry(addr)];
     return (uint32_t)q->count - last > sm->m->cfg->store_queue;
 }
 
-/* The place in the port of the last packet that touches a segment and has yet to leave after cycle
- * `at`, among stores that have places; out_count if there is none, or a load from the line or an
- * atomic comes behind it. */
+/* The index in the port of the last store that touches a segment and leaves after cycle `at`, among
+ * the last store_queue stores with places. out_count if there is none, or if a load from the line
+ * or an atomic to it comes behind that store. */
 static uint32_t find(const struct sm *sm, uint32_t addr, uint32_t bytes, uint64_t at) {
     const struct port *port = sm->port;
     if (is_away(sm, addr)) return port->out_count;
@@ -211,7 +217,7 @@ static uint32_t find(const struct sm *sm, uint32_t addr, uint32_t bytes, uint64_
     return port->out_count;
 }
 
-/* The same of the last packet to that line. */
+/* The same for the last store to any part of the line. */
 static uint32_t find_line(const struct sm *sm, uint32_t addr, uint64_t at) {
     const uint32_t line = addr >> WORDS_SHIFT << WORDS_SHIFT;
     return find(sm, line, 1u << WORDS_SHIFT, at);
@@ -225,7 +231,7 @@ uint32_t send_count_fresh(const struct sm *sm, const struct segment *seg, uint32
     return fresh;
 }
 
-/* Does a packet have to leave behind the stores that are held back? */
+/* Must a load or an atomic leave behind the stores that are held or stay? */
 NOINLINE static bool follows(const struct sm *sm, const struct packet *p) {
     const struct packet *end = &sm->port->out[sm->port->out_count];
     if (p->access->kind == ACCESS_ATOM) return true;
@@ -234,14 +240,14 @@ NOINLINE static bool follows(const struct sm *sm, const struct packet *p) {
     return false;
 }
 
-/* Put a packet into the port in front of the one at place i. */
+/* Insert a packet into the port's list at index i. */
 static void insert(struct port *port, uint32_t i, const struct packet *p) {
     memmove(&port->out[i + 1], &port->out[i], (port->out_count - i) * sizeof *p);
     port->out[i] = *p;
     port->out_count++;
 }
 
-/* Let a store join another one that has yet to leave; false if it cannot. */
+/* Let a store join an earlier one that has not left by cycle `at`; false if there is none. */
 static bool join(struct sm *sm, struct packet *p, uint64_t at) {
     struct port *port = sm->port;
     uint32_t i = find(sm, p->addr, p->bytes, at);
@@ -266,8 +272,8 @@ static bool join(struct sm *sm, struct packet *p, uint64_t at) {
     return true;
 }
 
-/* Let a store share the place of another part of its line, with a gap between; false if none waits.
- */
+/* Let a store share the place of a staying store to another part of its line, which it does not
+ * touch; false if there is none. */
 static bool share(struct sm *sm, struct packet *p, uint64_t at) {
     struct port *port = sm->port;
     uint32_t i = find_line(sm, p->addr, at);

@@ -62,11 +62,11 @@ struct machine {
     struct launch_dims dims;
     const struct buffer *buffers;
     uint32_t buffer_count;
-    struct buffers all;  /* the same by address, for accesses that name none */
-    struct buffer mixed; /* stands for several of them */
+    struct buffers all;  /* all buffers in order of address, for accesses that name no array */
+    struct buffer mixed; /* stands for the buffers of an access whose lanes go to several */
     uint8_t *local;      /* local memory of all warp slots */
     struct buffer local_buffer;
-    uint32_t local_slots; /* of an SM, for which there is local memory */
+    uint32_t local_slots; /* warp slots of an SM for which there is local memory */
     const struct management *management;
     struct managers *managers; /* for a management that is not one of the core's */
     struct preload *preload;   /* NULL: there is no preload table */
@@ -74,8 +74,8 @@ struct machine {
     bool dynamic;              /* bar.sync +1, -1 take effect */
     bool values;               /* only values count (issue.c) */
     uint32_t static_smem;      /* bytes allocated at dispatch */
-    uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts
-                             no other one */
+    uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts no
+                             other one */
     uint32_t warps_per_block;
     bool per_pc;            /* count per instruction */
     uint32_t accesses;      /* of a block to be recorded on each SM */
@@ -85,24 +85,28 @@ struct machine {
                                NULL: at none */
 };
 
-#define STORE_PLACES  64u   /* as many as there may be */
-#define STORE_SECTORS 1024u /* under way, as many as there may be */
+#define STORE_PLACES  64u   /* the most that store_queue can be */
+#define STORE_SECTORS 1024u /* the most sectors on their way to memory */
 #define STORE_LINES   256u
 #define SECTOR_BYTES  32u /* of what leaves an SM under coalesce_rule = 90 */
 
-/* Stores of an SM that wait for the way to memory, where they take places (send.c). */
+/* The stores of an SM that wait at its port, where each line takes a place (store_queue of them),
+ * and those that are on their way to memory: send.c. */
 struct store_queue {
-    uint64_t leaves[STORE_PLACES];  /* when the last ones leave, or are due */
-    uint64_t entered, pace;         /* when the last one got a place; when the next may be due */
-    uint64_t due;                   /* those that stay do until then */
-    uint64_t count;                 /* of all that have taken a place */
-    uint32_t sent, answered;        /* how many have left; how many of those are answered */
-    uint32_t flying;                /* sectors of those that are not */
-    uint32_t stay, held;            /* those that others may join; behind it, wait for answers */
-    uint32_t tail, back;            /* packets of both, with what has joined; of those that stay */
-    uint32_t placed[STORE_LINES];   /* numbers of the last places of lines, by a hash of these */
-    bool drains;                    /* all places were taken: some need not stay */
-    uint8_t sectors[STORE_SECTORS]; /* of those under way, in the order in which they left */
+    uint64_t leaves[STORE_PLACES];  /* ring: when the last stores leave, or are due to leave */
+    uint64_t entered;               /* when the last store got its place */
+    uint64_t pace;                  /* the next store is due no earlier: the port's rate */
+    uint64_t due;                   /* staying stores may be joined until then */
+    uint64_t count;                 /* stores that have taken a place so far */
+    uint32_t sent, answered;        /* stores that have left so far, and that have been answered */
+    uint32_t flying;                /* sectors on their way to memory, not yet answered */
+    uint32_t stay;                  /* places with stores that others may still join */
+    uint32_t held;                  /* places with stores that are due and wait for answers */
+    uint32_t tail;                  /* packets at the end of the port that stay or are held, */
+    uint32_t back;                  /* and of these, packets that stay */
+    uint32_t placed[STORE_LINES];   /* by hash of a line: its last place */
+    bool drains;                    /* all places were taken: some stores leave early */
+    uint8_t sectors[STORE_SECTORS]; /* ring: sectors of each store under way, oldest first */
 };
 
 /* Fields that are used together lie together, and the first ones on lines of their own.
@@ -111,84 +115,81 @@ struct sm {
     /* hot: scanned at every issue */
     _Alignas(64) struct subcore subcores[MAX_SUBCORES];
     struct units units;
-    uint64_t users[UNIT_COUNT];   /* warps whose next instruction takes such a unit */
+    uint64_t users[UNIT_COUNT];   /* by `unit`: warps whose next instruction takes it */
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
-    uint64_t held[MAX_WARPS];     /* a warp issues not before, having issued (warp_interval) */
+    uint64_t held[MAX_WARPS];     /* a warp issues no earlier (warp_interval; stall counts) */
     uint8_t wait[MAX_WARPS];      /* enum wait */
     uint8_t next_unit[MAX_WARPS];
-    uint32_t fetch_mask;         /* which of the next row a warp looks at: its own, or the first */
-    uint32_t fetched[MAX_WARPS]; /* piece of the program in a warp's buffer; without buffers the one
-                                    most recently used in [0]; or CACHE_NONE */
+    uint32_t fetch_mask;         /* warp w's buffer is fetched[w & mask]: its own, or that of all */
+    uint32_t fetched[MAX_WARPS]; /* the piece of the program in a buffer, or CACHE_NONE */
     uint32_t stale;              /* bit per sub-core: its choice must be made again */
-    uint32_t turn;               /* the scheduler that is first of those that issue at one time */
-    uint32_t warp_limit;         /* warp slots in use are below */
+    uint32_t turn; /* the scheduler that goes first of those that can issue in the same cycle */
+    uint32_t warp_limit; /* all warp slots in use lie below */
     uint32_t order_count;
     uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */
     uint8_t subcore_of[MAX_WARPS];
-    uint8_t place[MAX_WARPS]; /* of a warp, as %warpid has it: a multiple of the schedulers away
-                                 from its sub-core */
-    uint32_t turn_of_warps;   /* sub-core of the next block's first warp, under warp_turns */
+    uint8_t place[MAX_WARPS]; /* %warpid: its sub-core plus a multiple of their number */
+    uint32_t turn_of_warps;   /* under warp_turns: the sub-core of the next block's first warp */
     const struct machine *m;
     const struct scheduler_policy *policy; /* scheduler.h */
     uint64_t (*issue)(struct sm *sm);      /* issue.h: the one for this machine and program */
     struct counters count;
     struct pc_counters *pc_count;            /* per instruction, NULL if not wanted */
     struct check *check;                     /* NULL if not wanted */
-    uint64_t policy_memory[MAX_SUBCORES][2]; /* what it keeps per scheduler, 0 at first */
+    uint64_t policy_memory[MAX_SUBCORES][2]; /* by scheduler, 0 at first */
     /* warm */
     struct warp warps[MAX_WARPS];
-    struct pipe pipe; /* of memory accesses, if the machine has queues in front of it */
+    struct pipe pipe; /* queues of memory accesses, if the machine has them (lsu_queue) */
     struct port *port;
     struct reply *replies;      /* in order, from reply_first to reply_end */
-    uint64_t port_free;         /* packets leave in order */
-    struct store_queue stores;  /* that wait for the way to memory, or are under way */
-    uint16_t tenant[MAX_WARPS]; /* how many have left the slots with accesses on their way */
-    uint32_t late;              /* accesses of blocks that have ended */
+    uint64_t port_free;         /* when the port can take the next packet: they leave in order */
+    struct store_queue stores;  /* at the port, and on their way to memory */
+    uint16_t tenant[MAX_WARPS]; /* earlier warps of a slot that left accesses under way */
+    uint32_t late;              /* accesses of ended blocks that are not yet answered */
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
-    uint16_t *access_next;              /* list of those that are free again, apart: */
-    uint32_t access_free, access_fresh; /* its head, or machine.flights; those never used yet */
+    uint16_t *access_next;              /* links of the list of accesses that are free again */
+    uint32_t access_free, access_fresh; /* its head, or machine.flights; first unused access */
     uint32_t reply_first, reply_end;
     bool observed;                       /* there are counts per instruction, or checks */
-    bool replaced;                       /* a block that ends makes room for another one */
+    bool replaced;                       /* another block starts where one ends */
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
-    uint32_t waiter_free, waiter_fresh; /* list through waiter.next; those never used yet */
+    uint32_t waiter_free, waiter_fresh; /* free list through waiter.next; first unused one */
     uint32_t ask_count;
-    struct ask *asks;     /* not yet looked at (chip/supply.h), in order; room for 2 * MAX_MISSES */
-    struct claim *claims; /* per warp, */
-    uint64_t *claimed;    /* and by a hash of the lines of the L1 that some are for (room.h) */
-    uint64_t reckoned;    /* claims of which it is known how many lines they lack there */
+    struct ask *asks;     /* of the second level (chip/supply.h), in order; up to 2 * MAX_MISSES */
+    struct claim *claims; /* per warp: an access that found no room (room.h) */
+    uint64_t *claimed;    /* by a hash of a line of the L1: warps with a claim on that line */
+    uint64_t reckoned;    /* warps whose claim's `absence` is up to date */
     uint64_t claiming;    /* warps with a claim: their next instruction is that access */
     uint64_t starved;     /* warps with a claim that sleep until a reply makes room */
-    int32_t hunger;       /* with fewer credits a reply makes none for sure */
+    int32_t hunger;       /* with fewer credits than that no starved warp can go on */
     uint64_t now;         /* cycle of the event being processed */
-    uint64_t paid; /* where the SFU has slots: the scheduler's time is accounted for up to here;
-                      elsewhere it is up to its slot */
+    uint64_t paid;        /* under sfu_slots: issue time is accounted for up to here */
     uint64_t floor[MAX_WARPS];   /* earliest issue of a warp whose instruction is being fetched */
-    uint32_t awaited[MAX_WARPS]; /* line that such a warp waits for */
-    uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
-    struct settled settled[16];       /* by the low bits of the line */
+    uint32_t awaited[MAX_WARPS]; /* the line of the program that such a warp waits for */
+    uint32_t piece_bytes, last_piece; /* size of a piece of the program; the last piece */
+    struct settled settled[16];       /* lines known to be cached, by their low bits */
     uint8_t *shared;
-    uint8_t *l1_data;                /* of the lines of the L1, for its cache */
-    struct smem_pattern *patterns;   /* of accesses to it, by the low bits of the instruction */
-    struct dependences *dependences; /* of code whose control bits are obeyed, per warp; */
-    struct counter *counters;        /* per warp DEPENDENCE_COUNTERS, */
-    uint64_t *before_last;           /* and for each program.counted - 1 */
-    struct operands *operands;       /* of code that names constants, if these have to come */
-    uint64_t *constant_at;           /* per way of the cache of constants: when its line comes, if
-                                        that is not as if it were there at once */
-    uint64_t constants_free;         /* when what serves misses of constants is, */
-    uint64_t fence_free;             /* fences that wait for accesses are, */
-    uint64_t match_free;             /* and what compares the values of lanes */
-    uint64_t alone;                  /* warps that have had an instruction that lets none overlap */
-    struct copies *copies;           /* of code with asynchronous copies, per warp, */
-    struct copy *copying;            /* and where each of the accesses goes */
-    struct heap *heap;               /* of code that calls routines outside of it */
-    struct arrivals *arrivals;       /* of code where some wait for copies, per warp */
+    uint8_t *l1_data;              /* data of the lines of the L1 */
+    struct smem_pattern *patterns; /* of its accesses, by the low bits of their pc */
+    /* mostly for compiled code; pointers are NULL where program and machine need none */
+    struct dependences *dependences; /* per warp: its dependence counters (obey.h) */
+    struct counter *counters;        /* per warp and counter: the further loads that it counts */
+    uint64_t *before_last;           /* per warp and counter: when it drops to 1, 2, ... */
+    struct operands *operands;       /* constants that are operands (operands.h) */
+    uint64_t *constant_at;           /* per way of the constant cache: when its line comes */
+    uint64_t constants_free;         /* when the server of constant misses is free */
+    uint64_t fence_free;             /* when the next fence that waits for accesses can be served */
+    uint64_t match_free;             /* when the unit that compares values of lanes is free */
+    uint64_t alone;                  /* warps that have issued one of control_bits.alone */
+    struct copies *copies;           /* per warp: its asynchronous copies */
+    struct copy *copying;            /* per access: where an asynchronous copy writes */
+    struct heap *heap;               /* memory of routines that the code calls, such as malloc */
+    struct arrivals *arrivals;       /* per warp: arrivals at barriers that wait for its copies */
     uint64_t trying;                 /* warps that wait for an asynchronous barrier (mbarrier.h) */
-    struct barrier *named;           /* of compiled code: per block slot its BARRIERS */
-    struct tag *tags;                /* per line of shared memory, if there is a preload table */
+    struct barrier *named;           /* per block slot: its BARRIERS numbered barriers */
+    struct tag *tags; /* per line of shared memory; NULL: there is no preload table */
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
     struct smm smm;
@@ -201,29 +202,27 @@ struct sm {
     struct coming_block pending[MAX_BLOCKS]; /* in order */
     uint64_t finished[MAX_BLOCKS];           /* when blocks ended that are yet to be replaced */
     uint32_t pending_count, finished_count;
-    uint32_t grid_arrived;  /* blocks that wait for those of other SMs */
+    uint32_t grid_arrived;  /* blocks that wait at a barrier of the whole grid */
     uint64_t grid_arrival;  /* cycle at which the last of them came */
-    uint64_t last_end;      /* cycle at which the last block has ended, */
-    uint64_t last_activity; /* or at which its last access was acknowledged, if that is later */
-    uint64_t next;          /* earliest cycle at which it can do something by itself */
-    uint64_t reach;     /* it has run, or is to run, to this cycle (exclusive); NEVER: a fault */
+    uint64_t last_end;      /* cycle at which the last block ended */
+    uint64_t last_activity; /* that, or the cycle at which its last access was acknowledged */
+    uint64_t next;          /* earliest cycle at which the SM can do something without a reply */
+    uint64_t reach;     /* the SM has run, or is to run, to this cycle (exclusive); NEVER: fault */
     struct fault fault; /* code != OK: this SM has stopped */
 };
 
-/* How many bytes an SM takes for a launch beside struct sm: those it uses, and those of which it
- * uses the beginning. */
+/* The bytes of an SM's arrays: those `used`, and `sparse` ones, of which it uses the beginning. */
 struct sm_bytes {
     size_t used, sparse;
 };
 
 struct sm_bytes sm_bytes(const struct machine *m);
-/* Set up an SM, which is zeroed memory so far, with so many bytes of zeros of its own at two
- * places. */
+/* Set up an SM in zeroed memory; `used` and `sparse` are zeroed memory of sm_bytes. */
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port,
                    void *used, void *sparse);
 void sm_free(struct sm *sm);
-/* Advance the SM alone to cycle end (exclusive). If the blocks that finish are replaced, it stops
- * earlier: where the one in the place of the first to finish may start. */
+/* Advance the SM alone to cycle end (exclusive). If blocks that finish are replaced, it stops at
+ * the first cycle at which a block may start in the place of one that has finished. */
 void sm_run(struct sm *sm, uint64_t end, bool replaced);
 /* The cycle at which the SM has something to do, as far as it knows: replies may come earlier. */
 uint64_t sm_next(const struct sm *sm);

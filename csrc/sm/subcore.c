@@ -8,7 +8,7 @@
 #define UNIT(id, name, least, most, doc)                                                           \
     _Static_assert((most) <= MAX_UNITS, "the units of a kind have a place each");
 #include "tables/units.def"
-#define MOST_SHARED (MAX_SUBCORES - 1) /* units of a kind: of more, each sub-core has its own */
+#define MOST_SHARED (MAX_SUBCORES - 1) /* shared units of a kind; with more, none is shared */
 _Static_assert(UNIT_KINDS <= 32 / MOST_SHARED, "a bit per unit that may be shared");
 
 /* How many units there are of a kind that the program numbers. */
@@ -16,8 +16,8 @@ static uint32_t count_of(const struct sm *sm, uint32_t unit) {
     return config_units(sm->m->cfg, (enum unit)sm->m->program->kind[unit]);
 }
 
-/* Sub-core s has the units s, s + S, ... of a kind, where S is the number of sub-cores, if there
- * are as many units or more; of fewer it takes one in turn. */
+/* Give a sub-core its units of a kind. With S sub-cores and S units or more, sub-core s has the
+ * units s, s + S and so on. Of fewer units it shares unit s modulo their number. */
 static void deal(struct sm *sm, uint32_t number, uint32_t unit) {
     const uint32_t count = count_of(sm, unit), subcores = sm->m->cfg->schedulers;
     const uint32_t sets = count < subcores ? count : subcores;
@@ -52,7 +52,7 @@ void subcores_deal_warps(struct sm *sm, uint64_t slots) {
     if (!sm->m->cfg->warp_turns) return;
     for (uint32_t s = 0; s < subcores; s++)
         if (sm->subcores[s].last < MAX_WARPS && slots >> sm->subcores[s].last & 1)
-            sm->subcores[s].last = NO_WARP; /* which had that slot before */
+            sm->subcores[s].last = NO_WARP; /* its last issue was of an earlier warp in that slot */
     for (; slots; slots &= slots - 1) {
         sm->subcore_of[bits_lowest64(slots)] = (uint8_t)sm->turn_of_warps;
         sm->turn_of_warps = (sm->turn_of_warps + 1) % subcores;
@@ -88,7 +88,8 @@ bool subcores_have_room(const struct sm *sm, uint64_t slots) {
     return true;
 }
 
-/* The first of a sub-core's several units of a kind to be free. */
+/* Where it is noted when the unit is free which is the first to be so of a sub-core's several units
+ * of a kind. */
 static uint64_t *first_free(struct sm *sm, const struct subcore *s, uint32_t unit) {
     const uint32_t count = count_of(sm, unit), number = (uint32_t)(s - sm->subcores);
     uint64_t *each = sm->units.each[unit], *first = &each[number];

@@ -19,47 +19,51 @@ struct sm;
 struct choice {
     uint64_t t;
     uint32_t warp;
-    uint32_t shared; /* bits of units that it may take, and other sub-cores too */
+    uint32_t shared; /* the bit of the unit that it takes, if other sub-cores take that unit, too */
 };
 
-/* Warps are bits of masks: ready ones want an issue slot and their unit, waiting ones are ready at
- * ready_at, all others sleep until something happens. */
+/* A warp is a bit of a mask. Warps in `ready` lack only an issue slot and their unit, those in
+ * `waiting` become ready at the SM's ready_at, and all others sleep until an event wakes them. */
 struct subcore {
     _Alignas(64) uint64_t slot; /* earliest next issue */
     uint64_t ready, waiting;
-    uint64_t wake;               /* no waiting warp is ready before */
-    struct choice choice;        /* valid unless the SM's stale bit says otherwise */
-    uint32_t last;               /* warp slot that issued last */
-    uint32_t queued;             /* the `unit` of instructions whose queue is full, */
-    uint64_t turned;             /* and warps that have had their turn since then */
-    uint32_t last_pc;            /* under dependence control, what it issued, */
-    uint64_t reading[2];         /* and when each bank of registers has its next free read */
-    uint8_t unit[UNIT_COUNT];    /* per `unit` of an instruction: where units.free has its own */
-    uint32_t shared[UNIT_COUNT]; /* a bit for it, if other sub-cores take the same one */
+    uint64_t wake;        /* no warp in `waiting` becomes ready before */
+    struct choice choice; /* valid unless the SM's stale bit says otherwise */
+    uint32_t last;        /* warp slot that issued last */
+    uint32_t queued;      /* the unit that takes turns (see `turned`), as instructions number it */
+    uint64_t
+        turned; /* warps that have had their turn since that unit's queue was full; 0: no turns */
+    uint32_t last_pc;         /* the instruction that issued last, where control bits are obeyed */
+    uint64_t reading[2];      /* and when each bank of registers can be read again */
+    uint8_t unit[UNIT_COUNT]; /* by `unit` of an instruction: index into units.free */
+    uint32_t shared[UNIT_COUNT]; /* by the same: its bit in choice.shared, 0 if no other sub-core
+                                    takes that unit */
 };
 
 /* The units of an SM. Instructions number the kinds of units that their program takes (decode.h).
  */
 struct units {
-    uint64_t free[UNIT_KINDS * MAX_SUBCORES]; /* when it is: a unit, or the first of several */
-    uint32_t kinds, sfu; /* how many kinds there are, and which of them the SFU is */
-    uint32_t several;    /* bits of kinds of which there are more than sub-cores */
-    uint64_t each[UNIT_KINDS][MAX_UNITS]; /* when each unit of those kinds is free */
+    uint64_t free[UNIT_KINDS * MAX_SUBCORES]; /* cycle at which a unit, or the first of several, is
+                                                 free */
+    uint32_t kinds, sfu; /* how many kinds there are; the number of the SFU's kind */
+    uint32_t several;    /* bits of the kinds with more units than sub-cores */
+    uint64_t each[UNIT_KINDS][MAX_UNITS]; /* cycle at which each unit of those kinds is free */
 };
 
 /* Give the sub-cores of an SM their warps and units. */
 void subcores_start(struct sm *sm);
-/* Give a block's warps, the lowest slot first, the sub-cores whose turn it is, under warp_turns: on
- * a card of CC 9.0 the next block begins behind the last one, or a sub-core further if that gave
- * each as many (warp_turns.csv). */
+/* Under warp_turns: assign the warps of a new block to sub-cores, round robin from the lowest slot
+ * on. On a card of CC 9.0 a block begins at the sub-core behind the last block's last warp, or one
+ * further if the last block gave every sub-core equally many (warp_turns.csv). */
 void subcores_deal_warps(struct sm *sm, uint64_t slots);
-/* Give those of a block that starts the lowest free places there. */
+/* Under warp_turns: give the warps of a block that starts the lowest free %warpid of their
+ * sub-cores. */
 void subcores_place_warps(struct sm *sm, uint64_t slots);
-/* Have the sub-cores room for those of a block that is about to start? */
+/* Has each sub-core room for its warps of a block that is about to start? */
 bool subcores_have_room(const struct sm *sm, uint64_t slots);
-/* A sub-core takes a unit of a kind of which it has several until that cycle. */
+/* Let a sub-core take one of its several units of a kind, until that cycle. */
 void subcore_take_one(struct sm *sm, const struct subcore *s, uint32_t unit, uint64_t until);
-/* A sub-core takes all its units of a kind until that cycle at least. */
+/* Let a sub-core take all its units of a kind, until that cycle or later. */
 void subcore_hold(struct sm *sm, const struct subcore *s, uint32_t unit, uint64_t until);
 
 #endif
