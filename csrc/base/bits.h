@@ -1,4 +1,4 @@
-/* Bit tricks on lane masks. */
+/* Bit tricks: lane masks, and a hash. */
 #ifndef SMMUX_BITS_H
 #define SMMUX_BITS_H
 
@@ -34,6 +34,10 @@ static inline uint32_t bits_count(uint32_t x) {
 static inline uint32_t bits_count64(uint64_t x) {
     return bits_count((uint32_t)x) + bits_count((uint32_t)(x >> 32));
 }
+
+/* Spread a number over 32 bits, the highest of which are a hash of it (Fibonacci hashing: 2^32
+ * divided by the golden ratio, Knuth, TAOCP 3, section 6.4). */
+static inline uint32_t bits_spread(uint32_t x) { return x * 0x9e3779b1u; }
 
 static inline bool bits_is_power_of_two(uint32_t x) { return x != 0 && (x & (x - 1)) == 0; }
 

@@ -55,7 +55,7 @@ uint64_t atomics_unlocked(const struct slice *s, const struct request *r) {
 
 /* Note a sector; is it noted already? A later one with the same hash replaces it. */
 static bool note_sector(struct slice *s, uint32_t sector) {
-    uint32_t *at = &s->recent[sector * 0x9e3779b1u >> (32 - ATOM_RECENT_BITS)];
+    uint32_t *at = &s->recent[bits_spread(sector) >> (32 - ATOM_RECENT_BITS)];
     const bool known = *at == sector + 1;
     *at = sector + 1;
     return known;

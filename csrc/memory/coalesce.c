@@ -55,7 +55,7 @@ static uint32_t scattered(const uint32_t addr[32], uint32_t lanes, uint32_t byte
 
     for (; lanes != 0; lanes &= lanes - 1) {
         const uint32_t own = addr[bits_lowest(lanes)], base = own & ~(bytes - 1);
-        uint32_t slot = base * 0x9e3779b1u >> (32 - SLOT_BITS);
+        uint32_t slot = bits_spread(base) >> (32 - SLOT_BITS);
 
         while (slots[slot] != 0 && out[slots[slot] - 1].addr != base)
             slot = (slot + 1) & ((1u << SLOT_BITS) - 1);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/errors.h"
 
 #define MISS_NONE 0xffffu    /* no entry */
@@ -46,7 +47,7 @@ void misses_check(const struct misses *m);
 
 /* Where the entry of a line is found, if it is open. */
 static inline uint16_t *misses_bucket(const struct misses *m, uint32_t line) {
-    return &m->bucket[line * 0x9e3779b1u >> m->bucket_shift];
+    return &m->bucket[bits_spread(line) >> m->bucket_shift];
 }
 
 /* The open entry of a line, or MISS_NONE. */

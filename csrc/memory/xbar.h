@@ -239,9 +239,7 @@ static inline uint32_t access_words(const struct access *a, uint32_t lanes, uint
 }
 
 /* The bit of a line, or of two side by side, in what a batch holds. */
-static inline uint64_t content_bit(uint32_t addr) {
-    return 1ull << ((addr >> 8) * 0x9e3779b1u >> 26);
-}
+static inline uint64_t content_bit(uint32_t addr) { return 1ull << (bits_spread(addr >> 8) >> 26); }
 
 /* A batch holds this request, too. */
 static inline void batch_note(struct batch *b, const struct request *r) {

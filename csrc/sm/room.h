@@ -4,6 +4,7 @@
 #ifndef SMMUX_ROOM_H
 #define SMMUX_ROOM_H
 
+#include "base/bits.h"
 #include "base/hints.h"
 #include "sm/memop.h"
 #include "sm/smcache.h"
@@ -29,7 +30,7 @@ struct claim {
 #define CLAIM_BITS 10
 
 static inline uint64_t *room_claimed(const struct sm *sm, uint32_t line) {
-    return &sm->claimed[line * 0x9e3779b1u >> (32 - CLAIM_BITS)];
+    return &sm->claimed[bits_spread(line) >> (32 - CLAIM_BITS)];
 }
 
 /* A line of a cache, or its pending miss, has changed: the absence of claims on that line (and of a

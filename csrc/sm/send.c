@@ -189,7 +189,9 @@ static void widen(struct packet *p, const struct packet *by) {
 }
 
 /* The index into store_queue.placed of a line, by a hash: lines may share one. */
-static uint32_t line_entry(uint32_t addr) { return (addr >> WORDS_SHIFT) * 0x9e3779b1u >> 24; }
+static uint32_t line_entry(uint32_t addr) {
+    return bits_spread(addr >> WORDS_SHIFT) >> (32 - STORE_LINE_BITS);
+}
 
 /* Is it sure that none of the last store_queue stores with a place was to the line? */
 static bool is_away(const struct sm *sm, uint32_t addr) {

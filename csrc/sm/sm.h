@@ -85,27 +85,27 @@ struct machine {
                                NULL: at none */
 };
 
-#define STORE_PLACES  64u   /* the most that store_queue can be */
-#define STORE_SECTORS 1024u /* the most sectors on their way to memory */
-#define STORE_LINES   256u
-#define SECTOR_BYTES  32u /* of what leaves an SM under coalesce_rule = 90 */
+#define STORE_PLACES    64u   /* the most that store_queue can be */
+#define STORE_SECTORS   1024u /* the most sectors on their way to memory */
+#define STORE_LINE_BITS 8     /* of the hash of a line that finds its last place */
+#define SECTOR_BYTES    32u   /* of what leaves an SM under coalesce_rule = 90 */
 
 /* The stores of an SM that wait at its port, where each line takes a place (store_queue of them),
  * and those that are on their way to memory: send.c. */
 struct store_queue {
-    uint64_t leaves[STORE_PLACES];  /* ring: when the last stores leave, or are due to leave */
-    uint64_t entered;               /* when the last store got its place */
-    uint64_t pace;                  /* the next store is due no earlier: the port's rate */
-    uint64_t due;                   /* staying stores may be joined until then */
-    uint64_t count;                 /* stores that have taken a place so far */
-    uint32_t sent, answered;        /* stores that have left so far, and that have been answered */
-    uint32_t flying;                /* sectors on their way to memory, not yet answered */
-    uint32_t stay;                  /* places with stores that others may still join */
-    uint32_t held;                  /* places with stores that are due and wait for answers */
-    uint32_t tail;                  /* packets at the end of the port that stay or are held, */
-    uint32_t back;                  /* and of these, packets that stay */
-    uint32_t placed[STORE_LINES];   /* by hash of a line: its last place */
-    bool drains;                    /* all places were taken: some stores leave early */
+    uint64_t leaves[STORE_PLACES]; /* ring: when the last stores leave, or are due to leave */
+    uint64_t entered;              /* when the last store got its place */
+    uint64_t pace;                 /* the next store is due no earlier: the port's rate */
+    uint64_t due;                  /* staying stores may be joined until then */
+    uint64_t count;                /* stores that have taken a place so far */
+    uint32_t sent, answered;       /* stores that have left so far, and that have been answered */
+    uint32_t flying;               /* sectors on their way to memory, not yet answered */
+    uint32_t stay;                 /* places with stores that others may still join */
+    uint32_t held;                 /* places with stores that are due and wait for answers */
+    uint32_t tail;                 /* packets at the end of the port that stay or are held, */
+    uint32_t back;                 /* and of these, packets that stay */
+    uint32_t placed[1u << STORE_LINE_BITS]; /* by hash of a line: its last place */
+    bool drains;                            /* all places were taken: some stores leave early */
     uint8_t sectors[STORE_SECTORS]; /* ring: sectors of each store under way, oldest first */
 };
 
