@@ -3,7 +3,7 @@
 #include "base/bits.h"
 #include "kernel/program.h"
 
-/* How many lanes address the place that most of them do: an atomic takes them one by one. */
+/* How many lanes have the most frequent address: an atomic takes these one by one. */
 static uint32_t contention(const struct access *a, uint32_t lanes) {
     uint32_t most = 0;
     while (lanes) {
@@ -18,7 +18,7 @@ static uint32_t contention(const struct access *a, uint32_t lanes) {
     return most;
 }
 
-/* The lanes of those that address the sector of the first one. */
+/* Those of the lanes whose address lies in the same sector as that of the first one. */
 static uint32_t in_first_sector(const struct access *a, uint32_t lanes) {
     const uint32_t sector = a->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT;
     uint32_t inside = 0;
@@ -53,7 +53,8 @@ uint64_t atomics_unlocked(const struct slice *s, const struct request *r) {
     return tick;
 }
 
-/* Note a sector; is it noted already? A later one with the same hash replaces it. */
+/* Note that a sector has an atomic; was it noted already? A sector with the same hash replaces it.
+ */
 static bool note_sector(struct slice *s, uint32_t sector) {
     uint32_t *at = &s->recent[bits_spread(sector) >> (32 - ATOM_RECENT_BITS)];
     const bool known = *at == sector + 1;
@@ -61,7 +62,7 @@ static bool note_sector(struct slice *s, uint32_t sector) {
     return known;
 }
 
-/* What lanes of one sector take in a slice, in hundredths of a clock. */
+/* How long lanes of one sector hold a slice's pipeline, in hundredths of a clock. */
 static uint32_t sector_time(const struct partition *p, struct slice *s, const struct access *a,
                             uint32_t lanes) {
     const bool known = note_sector(s, a->addr[bits_lowest(lanes)] >> ATOM_LOCK_SHIFT);

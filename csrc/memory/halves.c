@@ -21,7 +21,7 @@ enum l2_answer halves_ask(struct partition *p, uint32_t home, const struct l2_wo
     uint32_t miss;
     const enum l2_answer answer = l2_ask(&s->l2, line, lacked->fetch_sectors, &miss, beyond);
     if (answer == L2_HIT) halves_hop(p, fill, tick);
-    if (answer == L2_MISS) s->echo[miss] |= fill; /* of one miss, sectors again and again */
+    if (answer == L2_MISS) s->echo[miss] |= fill; /* a miss may be asked for further sectors */
     return answer;
 }
 
@@ -46,7 +46,8 @@ void halves_perform_older(struct partition *p, uint32_t n, const struct request 
                    detour = xbar_detour(x, r->tpc, other->number);
     const struct batch *stream = &other->requests->stream[r->tpc];
     const bool data = access_carries_data(r->kind);
-    const struct content *c = &stream->content[!data]; /* a line has one half for each kind */
+    const struct content *c =
+        &stream->content[!data]; /* loads of a line go to one slice, stores to the other */
     if (!(c->lines & content_bit(r->addr))) return;
     for (uint32_t i = stream->head, left = c->count; left; i = x->pool[i].next) {
         struct request *q = &x->pool[i];

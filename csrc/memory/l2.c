@@ -57,7 +57,7 @@ void l2_check(const struct l2 *l) {
 
 _Static_assert(QUEUE_END == XBAR_NONE, "lists of requests end alike");
 
-/* Requests as they wait for sectors. */
+/* How requests wait with pending misses. */
 static struct waiters waiters_of(struct request *pool) {
     return (struct waiters){.records = (uint8_t *)pool,
                             .size = sizeof *pool,
@@ -65,7 +65,7 @@ static struct waiters waiters_of(struct request *pool) {
                             .want = offsetof(struct request, want)};
 }
 
-/* The sectors in a mask, gaps included. */
+/* The bytes from the first to the last sector of a mask, with the gaps between. */
 static struct l2_span sector_span(const struct cache *c, uint32_t line, uint32_t mask) {
     const uint32_t first = bits_lowest(mask), last = 31 - (uint32_t)__builtin_clz(mask);
     return (struct l2_span){(line << c->line_shift) + (first << c->sector_shift),
@@ -82,7 +82,7 @@ static uint32_t fetch_sectors(const struct l2 *l, uint32_t mask) {
     return out;
 }
 
-/* Write the dirty sectors of a line back, which then is clean. There is a buffer. */
+/* Write the dirty sectors of a line back, which is clean then. A write-back buffer must be free. */
 static void write_back(struct l2 *l, uint32_t index, struct l2_work *work) {
     struct cache_line *c = &l->cache.lines[index];
     assert(l->writebacks && work->writes < sizeof work->write / sizeof *work->write);
@@ -92,28 +92,29 @@ static void write_back(struct l2 *l, uint32_t index, struct l2_work *work) {
     c->dirty = 0;
 }
 
-/* The words in some sectors of a line. */
+/* A bit for each word in some sectors of a line. */
 static uint32_t words_of(uint32_t sectors) {
     uint32_t words = 0;
     for (; sectors; sectors &= sectors - 1) words |= 0xffu << 8 * bits_lowest(sectors);
     return words;
 }
 
-/* Words of the line in that way have been written: a sector is valid once all of its own are. */
+/* Note that words of the line in a way have been written: a sector becomes valid with its last
+ * word. */
 static void add_words(struct l2 *l, uint32_t index, uint32_t words) {
     const uint32_t all = l->words[index] |= words;
     for (uint32_t sector = 0; sector < 4; sector++)
         if (!(~all >> 8 * sector & 0xff)) l->cache.lines[index].valid |= (uint8_t)(1u << sector);
 }
 
-/* A line comes into that way. */
+/* Put a line into a way, without any sectors. */
 static void put(struct l2 *l, uint32_t index, uint32_t line) {
     cache_put(&l->cache, index, line);
     if (l->words) l->words[index] = 0;
 }
 
-/* Reserve a way for the line, and write a dirty victim back. CACHE_NONE: there is no way, or no
- * buffer for the victim, and the request must wait. */
+/* Find a way for the line, and write a dirty victim back. CACHE_NONE: all ways of the set are in
+ * use, or there is no buffer for the victim. */
 static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     uint32_t i = cache_victim(&l->cache, line);
     if (i == CACHE_NONE) return i;
@@ -125,13 +126,13 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     return i;
 }
 
-/* How many lines of a page the buffers can take at once, beside a victim. */
+/* How many lines of a page can be written back at once: one buffer is left for a victim. */
 static uint32_t most_cleaned(const struct l2 *l, const struct page *p) {
     return p->count < l->buffers ? p->count : l->buffers - 1;
 }
 
-/* Write the lines back that there was notice of and that are dirty still. A line with a fetch under
- * way keeps what is dirty until it is replaced, and so do more lines than there are buffers. */
+/* Write the lines of a page back that are still dirty, as many as most_cleaned allows. Lines with a
+ * fetch under way are left out, and written when they are replaced. */
 static void clean(struct l2 *l, const struct page *p, struct l2_work *work) {
     uint32_t left = most_cleaned(l, p);
     for (uint32_t i = 0; i < p->count && left; i++) {
@@ -145,12 +146,12 @@ static void clean(struct l2 *l, const struct page *p, struct l2_work *work) {
 
 /* What a request asks for, and what the cache has of that. */
 struct lookup {
-    uint32_t line, index; /* number; place in the cache, CACHE_NONE: it lacks the line */
-    uint32_t want;        /* sectors */
+    uint32_t line, index; /* number of the line; its way, CACHE_NONE: it is not in the cache */
+    uint32_t want;        /* mask of the sectors that it asks for */
     struct l2_place place;
 };
 
-/* Serve a store: nothing is fetched, and its sectors become dirty. `covers` as in l2_access. */
+/* Serve a store, whose sectors become dirty without a fetch. `covers` as in l2_access. */
 static enum l2_answer store(struct l2 *l, const struct lookup *at, const struct request *r,
                             bool covers, struct l2_work *work) {
     uint32_t index = at->index;
@@ -178,9 +179,9 @@ static enum l2_answer store(struct l2 *l, const struct lookup *at, const struct 
     return L2_HIT;
 }
 
-/* Wait for sectors of a line, `index` where the cache has it, that are not all valid: with its
- * pending miss, or a new one. What nobody has asked for is to be fetched. Returns the miss;
- * MISS_NONE: nothing changed, for want of an MSHR, a way or a buffer. */
+/* Ask for sectors of a line, not all of which are valid; `index` is its way, or CACHE_NONE. Sectors
+ * that have not been asked for yet are fetched. Returns the line's pending miss, perhaps a new one;
+ * MISS_NONE: nothing has changed, since there is no MSHR, no way or no buffer. */
 static uint32_t ask(struct l2 *l, uint32_t line, uint32_t index, uint32_t want,
                     struct l2_work *work) {
     uint32_t number = index == CACHE_NONE ? CACHE_NO_MSHR : cache_mshr(&l->cache.lines[index]);
@@ -208,8 +209,8 @@ static uint32_t ask(struct l2 *l, uint32_t line, uint32_t index, uint32_t want,
     return number;
 }
 
-/* Serve a load or an atomic that needs sectors which are not valid: join the line's pending miss,
- * or start one. */
+/* Serve a load or an atomic some of whose sectors are not valid: it waits with the line's pending
+ * miss, perhaps a new one, unless it is an atomic without a result and the L2 posts those. */
 static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
                            const struct lookup *at, struct l2_work *work) {
     const uint32_t tied =
@@ -227,7 +228,7 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
     return posted ? L2_HIT : L2_MISS;
 }
 
-/* Are all sectors valid that a load or an atomic needs? */
+/* Are all sectors valid that a load or an atomic asks for? */
 static bool hits(const struct l2 *l, const struct lookup *at) {
     return at->index != CACHE_NONE && (l->cache.lines[at->index].valid & at->want) == at->want;
 }

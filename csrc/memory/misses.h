@@ -1,9 +1,10 @@
-/* Pending misses of a cache, by sector: lines, parts of which have been asked for, and who waits.
+/* Pending misses (MSHRs) of a cache whose lines are filled sector by sector.
  *
- * An entry stands for one line. Requests for further sectors of the line join it, and ask for what
- * nobody has asked for; sectors arrive in any order, and with them go those who have all that they
- * want. Who waits is a record of the owner's, in an array of his, which has a link and a mask of
- * sectors somewhere inside. */
+ * An entry stands for one line. A request for sectors of the line that are not there waits with the
+ * entry; of these sectors, those are fetched which no request has asked for yet. Sectors arrive in
+ * any order, and each time the requests go that have all the sectors they want. A request is a
+ * record in an array of the cache's owner, which has room for a link and a mask of sectors (struct
+ * waiters). */
 #ifndef SMMUX_MISSES_H
 #define SMMUX_MISSES_H
 
@@ -16,25 +17,29 @@
 #include "base/errors.h"
 
 #define MISS_NONE 0xffffu    /* no entry */
-#define QUEUE_END UINT32_MAX /* no record */
+#define QUEUE_END UINT32_MAX /* the end of a list of records */
 
 struct miss {
-    uint32_t line;          /* number */
-    uint32_t index;         /* the way that the owner has tied to it, if he does that */
-    uint32_t first, last;   /* who waits, oldest first; only if somebody does */
-    uint16_t waiting, next; /* how many; the next one in its bucket, or of those that are free */
-    uint8_t requested, arrived; /* sectors */
-    bool used, open;            /* others may join: it is in its bucket */
+    uint32_t line;  /* number of the line */
+    uint32_t index; /* the way of the cache that is tied to it, if the owner ties one */
+    uint32_t first,
+        last; /* list of the records that wait, oldest first; valid if `waiting` is not 0 */
+    uint16_t waiting, next; /* records that wait; next entry of its bucket, or of the free list */
+    uint8_t requested, arrived; /* masks of sectors: asked for; come */
+    bool used, open;            /* open: further requests may join, and it is in its bucket */
 };
 
 struct misses {
     struct miss *miss;
-    uint16_t *bucket; /* open ones by a hash of the line; NULL: the owner finds them himself */
+    uint16_t
+        *bucket; /* open entries by a hash of the line; NULL: the owner finds them by their ways */
     uint32_t capacity, count, bucket_shift;
-    uint32_t free, fresh; /* first of a list; how many have been used yet */
+    uint32_t free,
+        fresh; /* first entry of the free list; entries from here on have never been used */
 };
 
-/* Where waiting records lie, and what of them is the link and what the wanted sectors (a byte). */
+/* Where the records lie that wait, of `size` bytes each; the offsets of their link (a uint32_t) and
+ * of their mask of wanted sectors (a byte). */
 struct waiters {
     uint8_t *records;
     uint32_t size, link, want;
@@ -42,10 +47,11 @@ struct waiters {
 
 enum error misses_init(struct misses *m, uint32_t capacity, bool searched);
 void misses_free(struct misses *m);
-/* Check that open ones lie in the buckets of their lines, each line once, and free ones nowhere. */
+/* Check that each open entry lies in the bucket of its line, a line has one at most, and free
+ * entries lie in no bucket. */
 void misses_check(const struct misses *m);
 
-/* Where the entry of a line is found, if it is open. */
+/* The bucket in which the open entry of a line would be. */
 static inline uint16_t *misses_bucket(const struct misses *m, uint32_t line) {
     return &m->bucket[bits_spread(line) >> m->bucket_shift];
 }
@@ -74,7 +80,7 @@ static inline uint32_t misses_start(struct misses *m, uint32_t line) {
     return i;
 }
 
-/* Let nobody else join an open one: the line is here, or out of date. */
+/* Let no further request join an open entry: the line is here, or out of date. */
 static inline void misses_close(struct misses *m, uint32_t i) {
     struct miss *miss = &m->miss[i];
     uint16_t *link = misses_bucket(m, miss->line);
@@ -94,6 +100,7 @@ static inline void misses_end(struct misses *m, uint32_t i) {
     m->count--;
 }
 
+/* The link, and the mask of wanted sectors, of a record. */
 static inline uint32_t *miss_link(struct waiters w, uint32_t node) {
     return (uint32_t *)(void *)(w.records + (size_t)node * w.size + w.link);
 }
@@ -102,7 +109,7 @@ static inline uint8_t *miss_want(struct waiters w, uint32_t node) {
     return w.records + (size_t)node * w.size + w.want;
 }
 
-/* Let a record wait, as the last one. */
+/* Let a record wait behind all others. */
 static inline void miss_wait(struct miss *m, struct waiters w, uint32_t node) {
     *miss_link(w, node) = QUEUE_END;
     if (m->waiting++) *miss_link(w, m->last) = node;
@@ -110,7 +117,7 @@ static inline void miss_wait(struct miss *m, struct waiters w, uint32_t node) {
     m->last = node;
 }
 
-/* Let those go who want no sector beyond these: a list, oldest first. */
+/* Take the records out that want no sectors but these, and return them as a list, oldest first. */
 static inline uint32_t miss_release(struct miss *m, struct waiters w, uint32_t sectors) {
     uint32_t ready = QUEUE_END, last = QUEUE_END, node = m->waiting ? m->first : QUEUE_END;
     m->waiting = 0;

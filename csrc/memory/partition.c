@@ -52,7 +52,8 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         if (e) return e;
     }
     if (p->sides > 1 && !halves_init(p, cfg)) return ERROR_NO_MEMORY;
-    /* Requests that bypass the L2 and the writes of atomics, or what the L2 keeps pending. */
+    /* How many accesses the channel's queue must hold: requests that bypass the L2 and the writes
+     * of atomics, or the fills and write-backs that an L2 has pending. */
     const uint32_t past = p->cached && !p->texture_only ? 0 : cfg->credits + port_extra(cfg);
     uint32_t capacity = 2 * cfg->sm_count * (past + preloads) +
                         cfg->l2_slices * (8 * cfg->l2_mshrs + cfg->l2_writebacks);
@@ -71,13 +72,14 @@ void partition_free(struct partition *p) {
 
 /* ---- whose turn it is --------------------------------------------------------------------- */
 
-/* The L2 of a slice writes for so many clocks, behind what it has to write already. */
+/* Let the L2 of a slice write data for so many clocks, behind the data that it is writing already.
+ */
 static void write_data(struct slice *s, uint64_t tick, uint32_t clocks) {
     s->written = (tick > s->written ? tick : s->written) + clocks;
 }
 
-/* Let the slice take its first preload next, if that can leave the ROP no later than the request
- * that would be next. */
+/* Make the slice's first preload its next request, if it can leave the ROP no later than the
+ * request that is next. */
 NOINLINE static void look_ahead(const struct partition *p, struct slice *s) {
     if (s->ahead->head == XBAR_NONE) return;
     const uint64_t due = p->xbar->pool[s->ahead->head].tick + 1 + p->rop_latency;
@@ -86,8 +88,8 @@ NOINLINE static void look_ahead(const struct partition *p, struct slice *s) {
     s->due = due > s->free ? due : s->free;
 }
 
-/* Find the slice's next request, and when it leaves the ROP. That follows from the requests and
- * from when port and pipeline are free, and is looked for anew whenever these change. */
+/* Find the slice's next request, and the tick at which it leaves the ROP. To be called whenever the
+ * requests, or the ticks at which port and pipeline are free, have changed. */
 static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
     const struct xbar *x = p->xbar;
     uint64_t arrived;
@@ -108,37 +110,37 @@ static void slice_look(const struct partition *p, struct slice *s, uint64_t arri
 
 /* ---- to and from DRAM -------------------------------------------------------------------- */
 
-/* The address in the partition of one in a slice. */
+/* The address within the partition that an address of a slice stands for. */
 static uint32_t local_of(const struct partition *p, uint32_t slice, uint32_t addr) {
     return p->sides > 1 ? addr : addrmap_local(&p->xbar->map, addr, slice);
 }
 
-/* Put an access to some bytes of a slice into the channel's queue. */
+/* Put an access to some bytes, given by their address in the slice, into the channel's queue. */
 static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint32_t bytes,
                         bool write, uint32_t tag, uint64_t tick) {
     dram_access_local(p, local_of(p, slice, addr), bytes, write, tag, tick);
 }
 
-/* What a slice replaces is written to DRAM. */
+/* Write the dirty sectors that a slice replaces to DRAM. */
 static void write_back(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
     for (uint32_t i = 0; i < work->writes; i++)
         dram_access(p, n, work->write[i].addr, work->write[i].bytes, true,
                     make_tag(TAG_WRITEBACK, n, 0), tick);
 }
 
-/* What a fill brings. */
+/* The tag of the fill that brings a slice the sectors which it fetches. */
 static uint32_t make_fill(uint32_t n, const struct l2_work *work) {
     return make_tag(TAG_FILL, n, work->fetch_mshr << FILL_SHIFT | work->fetch_sectors);
 }
 
-/* A slice asks DRAM for sectors that it lacks. */
+/* Read the sectors from DRAM that a slice fetches. */
 static void read_dram(struct partition *p, uint32_t n, const struct l2_work *work, uint32_t fill,
                       uint64_t tick) {
     dram_access(p, n, work->fetch.addr, work->fetch.bytes, false, fill, tick);
 }
 
-/* A slice fetches sectors that it lacks: those of lines of the other half through its slice, which
- * keeps them as well. If that has no room, what DRAM sends passes it by. */
+/* Fetch the sectors that a slice lacks: from DRAM, or through their home slice if that is the other
+ * one, which keeps them as well. If the home slice has no room, DRAM's answer passes it by. */
 static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
     uint32_t fill = make_fill(n, work);
     if (p->sides > 1 && halves_home(p, work->fetch.addr) != n) {
@@ -155,7 +157,8 @@ static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, u
     read_dram(p, n, work, fill, tick);
 }
 
-/* An access to DRAM is done: answer what waited for it, and let a blocked slice look again. */
+/* An access to DRAM is complete: answer the requests that waited for it, and let a blocked slice
+ * try its next request again. */
 static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t tick,
                                    uint64_t arrivals) {
     struct request *pool = p->xbar->pool;
@@ -195,7 +198,7 @@ static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t t
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* How many clocks a request holds the slice's pipeline. */
+/* For how many clocks a request holds the slice's pipeline. */
 static uint32_t occupancy(const struct partition *p, struct slice *s, const struct request *r) {
     const uint32_t shift = p->xbar->flit_shift, flits = (r->bytes + (1u << shift) - 1) >> shift;
     const uint32_t data = p->cached && !p->texture_only ? flits : 1;
@@ -211,7 +214,8 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     struct l2_work work;
     struct l2_place place = {0, 0};
     bool full = false;
-    if (pool[node].kind == ACCESS_STORE) { /* atomics give no notice of dirty lines */
+    if (pool[node].kind ==
+        ACCESS_STORE) { /* the cleaner hears of lines that stores make dirty, not atomics */
         const struct addrmap *map = &p->xbar->map;
         const uint32_t local = local_of(p, n, pool[node].addr);
         place.row = addrmap_row(map, local);
@@ -226,13 +230,14 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     return answer;
 }
 
-/* Let the slice's first preload leave the ROP: to DRAM, or to the L2. */
+/* Serve the slice's first preload, which leaves the ROP: to DRAM or, under preload_lookup, to the
+ * L2. */
 NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct slice *s = &p->slice[n];
     const uint64_t tick = s->due;
     const uint32_t node = s->ahead->head;
     const struct request *r = &p->xbar->pool[node];
-    const uint32_t next = r->next; /* waiting in the L2 uses the link */
+    const uint32_t next = r->next; /* read first: a request that waits in the L2 has another link */
     enum l2_answer answer = L2_MISS;
     if (p->preload_lookup) answer = serve_cached(p, n, node, tick);
     else dram_access(p, n, r->addr, r->bytes, false, make_tag(TAG_REQUEST, n, node), tick);
@@ -247,7 +252,7 @@ NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arriv
     slice_look(p, s, arrivals);
 }
 
-/* Let the next request of the slice leave the ROP: to the L2, or to DRAM. */
+/* Serve the slice's next request, which leaves the ROP: to the L2, or to DRAM. */
 static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arrivals,
                                 const bool halves) {
     struct slice *s = &p->slice[n];
@@ -267,7 +272,7 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
         return;
     }
     uint64_t arrived = streams_tick(s->requests, s->tpc);
-    uint32_t next = r->next; /* waiting in the L2 uses the link */
+    uint32_t next = r->next; /* as in serve_ahead */
     if (next != XBAR_NONE) request_prefetch(x->pool, next);
     if (halves && next != XBAR_NONE) /* so large an L2 does not fit into the host's caches */
         cache_prefetch(&s->l2.cache, x->pool[next].addr >> s->l2.cache.line_shift);
@@ -297,13 +302,13 @@ static ALWAYS_INLINE void serve(struct partition *p, uint32_t n, uint64_t arriva
     slice_look(p, s, arrivals);
 }
 
-/* Look for the tick of the next completion, as far as the channel has been advanced. */
+/* Update the tick of the next completion from what the channel has done so far. */
 static void look_done(struct partition *p) { p->done = completion_tick(p, dram_done(&p->dram)); }
 
-/* Advance the channel until every completion up to `tick` is known, where `tick` is the next
- * event that is. A new request needs an event and the DRAM latency to get there, so the channel
- * may run ahead by that; events that are not known yet, its own completions, come no earlier
- * than `turnaround` after its next command. */
+/* Advance the channel until every completion up to `tick` is known, where `tick` is the next event
+ * that is known otherwise. A new request reaches the channel no sooner than the DRAM latency after
+ * an event, so that the channel may run ahead by that much. The events that are not known yet are
+ * its own completions, which come no earlier than `turnaround` after its next command. */
 static ALWAYS_INLINE void advance_dram(struct partition *p, uint64_t tick) {
     struct dram *d = &p->dram;
     for (;;) {
@@ -321,7 +326,7 @@ static ALWAYS_INLINE void advance_dram(struct partition *p, uint64_t tick) {
     }
 }
 
-/* Check all that holds of a partition between two events. */
+/* Check the invariants of a partition between two events. */
 static void check(const struct partition *p) {
     dram_check(&p->dram);
     for (uint32_t n = 0; n < p->slices; n++) {
@@ -334,8 +339,7 @@ static void check(const struct partition *p) {
     }
 }
 
-/* What DRAM sends to an L2 is written, where its line belongs, through the same port as data of
- * stores are.
+/* Let data that DRAM sends to an L2 take the port through which the L2 writes data of stores, too.
  */
 NOINLINE static void take_in(struct partition *p, uint32_t tag, bool across, uint64_t tick,
                              uint64_t arrivals) {
@@ -391,7 +395,8 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
     check(p);
 }
 
-/* Compiled for chips of one half, too, as all but the newest are. */
+/* Process all events of a partition before `end` in their order. Compiled twice, since all but the
+ * newest chips have no halves. */
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     if (p->sides > 1) run(p, arrivals, end, true);
     else run(p, arrivals, end, false);

@@ -1,8 +1,9 @@
-/* Where requests go past the L2, as all but those of textures do on GT200, what DRAM does for them
- * changes nothing for those behind them. So all that leave the ROP before `end` do so first; then
- * the channel goes on, once, to where that shows; then all that is done by `end` is answered. Not
- * so where atomics write back what they have read, or textures wait for lines: from the first of
- * these on events have their order, which partition.c keeps. */
+/* A faster way to process a window in which all requests bypass the L2, as all but those of
+ * textures do on GT200. There DRAM's completions change nothing for the requests behind them. So
+ * all requests that leave the ROP before `end` do so first; then the channel is advanced once; then
+ * all completions before `end` are answered. From the first atomic on, which writes back what it
+ * has read, or the first texture request, which may wait for a line, events must be processed in
+ * their order, as partition.c does. */
 #include "memory/past.h"
 
 #include "memory/serving.h"
@@ -11,11 +12,12 @@ bool past_is_open(const struct partition *p) {
     return p->slices == 1 && !p->preloads && !p->write_queue && (!p->cached || p->texture_only);
 }
 
+/* Does the request bypass the L2 and need nothing but an answer? */
 static inline bool goes_past(const struct partition *p, const struct request *r) {
     return r->kind != ACCESS_ATOM && r->flits && !(p->cached && r->kind == ACCESS_TEXTURE);
 }
 
-/* Let requests leave the ROP before `end`, up to one that does not go past the L2. */
+/* Let requests leave the ROP before `end`, up to the first that does not bypass the L2. */
 static void serve(struct partition *p, uint64_t arrivals, uint64_t end) {
     struct slice *s = p->slice;
     struct streams *requests = s->requests;
@@ -47,7 +49,8 @@ static void serve(struct partition *p, uint64_t arrivals, uint64_t end) {
     }
 }
 
-/* Answer what the channel has done before `end`, up to what is not an answer. */
+/* Answer the requests that the channel has completed before `end`, up to a completion of another
+ * kind. */
 static void answer(struct partition *p, uint64_t end) {
     struct dram *d = &p->dram;
     for (;; p->events++) {

@@ -1,4 +1,4 @@
-/* What partitions do for a request, whether it goes through an L2 or past it. */
+/* What a partition does for every request, whether the request goes through an L2 or past it. */
 #ifndef SMMUX_SERVING_H
 #define SMMUX_SERVING_H
 
@@ -8,13 +8,13 @@
 #include "memory/partition.h"
 #include "memory/tags.h"
 
-/* Does a store, with what has joined it, write every byte of its segment? */
+/* Does a store, with the stores that have joined it, write every byte of its segment? */
 static inline bool request_covers(const struct request *r) {
     return r->whole || access_covers(r->access, r->lanes, r->bytes);
 }
 
-/* How many clocks a request holds the slice's input port: its flits cross in that time, and the
- * data of a store, with a mask if they are not all, may take longer. */
+/* For how many clocks a request holds the slice's input port: one per flit, or one per write_bytes
+ * of data and one for a byte mask if a store does not cover its segment, whichever is more. */
 static inline uint32_t input_clocks(const struct partition *p, const struct request *r) {
     uint32_t data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
     if (p->store_mask && r->kind == ACCESS_STORE && !request_covers(r)) data++;
@@ -43,7 +43,7 @@ static ALWAYS_INLINE void dram_access_local(struct partition *p, uint32_t local,
     dram_push(&p->dram, &r);
 }
 
-/* When what the channel does at a clock is known to its slice. */
+/* The tick at which a slice learns of what the channel has done at a DRAM clock. */
 static inline uint64_t completion_tick(const struct partition *p, uint64_t clock) {
     return clock == DRAM_NEVER ? XBAR_NEVER : clock_convert(&p->to_icnt, clock) + p->dram_return;
 }

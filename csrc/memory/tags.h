@@ -1,5 +1,5 @@
-/* What a completion of DRAM means, or what comes from the other half of the chip: in its tag, which
- * has a kind, a slice, and a payload. */
+/* The tag of an access to DRAM, or of a message from the other half of the chip (halves.h), which
+ * says what is to be done when it is complete: two bits of kind, two of slice, 28 of payload. */
 #ifndef SMMUX_TAGS_H
 #define SMMUX_TAGS_H
 
@@ -7,12 +7,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
+enum tag_kind {
+    TAG_REQUEST,   /* answer a request; payload: its index in the pool */
+    TAG_FILL,      /* sectors come into an L2; payload: see FILL_SHIFT */
+    TAG_WRITEBACK, /* a write-back buffer is free again */
+    TAG_ATOM_WRITE /* an atomic without an L2 has written: nothing to do */
+};
 #define TAG_KIND_SHIFT  30
 #define TAG_SLICE_SHIFT 28
 #define TAG_PAYLOAD     ((1u << TAG_SLICE_SHIFT) - 1)
-/* Of a fill: sectors, pending miss, and whether it comes from DRAM for the half to which its line
- * does not belong. */
+/* The payload of a fill: a mask of sectors, above it the number of the pending miss, and a bit if
+ * DRAM's answer goes on to the half that is not the line's home. */
 #define FILL_SHIFT   8
 #define FILL_SECTORS ((1u << FILL_SHIFT) - 1)
 #define FILL_ACROSS  (1u << 27)
@@ -22,7 +27,7 @@ static inline uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t pay
     return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
 }
 
-/* Is it a fill from DRAM for the half to which its line does not belong? */
+/* Is it DRAM's answer to a fill of the half that is not the line's home? */
 static inline bool tag_is_across(uint32_t tag) {
     return tag >> TAG_KIND_SHIFT == TAG_FILL && tag & FILL_ACROSS;
 }

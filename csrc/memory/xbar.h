@@ -44,29 +44,29 @@
 struct request {
     uint64_t tick; /* its head reaches the next port */
     struct access *access;
-    const uint8_t *host; /* where it begins in the host's memory, only to be prefetched */
+    const uint8_t *host; /* the first byte of it in the host's memory, to be prefetched */
     uint32_t addr;       /* in the slice */
     uint32_t lanes;
     uint32_t next;
     uint16_t sm, tpc, bytes;
-    uint16_t flits; /* of the packet: the request, then the reply; none, as no bytes, if it rides on
-                       another */
+    uint16_t flits; /* flits of the packet, first of the request, then of the reply. A store that
+                       rides on another one has no flits and no bytes */
     uint8_t kind;   /* enum access_kind */
     uint8_t want;   /* L2 sectors it waits for */
-    uint8_t number; /* of all of its TPC, modulo 256: the order of those that leave in one cycle */
+    uint8_t number; /* of the packet in its TPC, modulo 256: the order of those of one cycle */
     bool performed : 1; /* memory has been read or written for it, ahead of its turn */
     bool whole : 1;     /* what has joined a store writes the rest of its segment */
 };
 
 _Static_assert(sizeof(struct request) <= 48, "requests are hot");
 
-/* Ask the host for the request behind that one. */
+/* Prefetch the request behind that one. */
 static inline void request_prefetch_behind(const struct request *pool, uint32_t node) {
     if (pool[node].next != XBAR_NONE) __builtin_prefetch(&pool[pool[node].next]);
 }
 
-/* Ask the host for what serving a request will read, and for the request behind it. All that lies
- * in the host's memory, or in the cache of another core, and is asked for one request ahead. */
+/* Prefetch what serving a request will read, and the request behind it: all of that lies in the
+ * host's memory or in another core's cache, and is asked for one request ahead. */
 static inline void request_prefetch(const struct request *pool, uint32_t node) {
     const struct request *r = &pool[node];
     const uint8_t *access = (const uint8_t *)r->access; /* its head and the addresses */
@@ -80,11 +80,11 @@ static inline void request_prefetch(const struct request *pool, uint32_t node) {
 /* A list of requests in order of time: a stream, or what goes from one side to the other in a
  * pass. */
 struct batch {
-    uint32_t head, tail; /* a stream without any: XBAR_NONE */
+    uint32_t head, tail; /* XBAR_NONE: it has none (of a stream, only the head says so) */
     struct content {
-        uint64_t lines; /* a bit by a hash of the lines of these and of earlier ones */
+        uint64_t lines; /* by a hash: lines of its requests, and of requests that were in it */
         uint32_t count;
-    } content[2]; /* where a chip has halves: of requests without data, and with */
+    } content[2]; /* used where a chip has halves: its requests without data, and those with */
 };
 
 /* Streams of requests, each in order of time, and which of their heads is the earliest: a
@@ -104,17 +104,17 @@ struct outbox {
     uint64_t earliest; /* least tick in it */
 };
 
-/* Who has written to whom, for both rows: a byte per writer in the line of a receiver, who looks
- * only at the batches that are marked and unmarks them. */
+/* Which batches are not empty, for both rows: each receiver has a line of memory with a byte per
+ * writer. It looks only at batches that are marked, and unmarks them. */
 struct marks {
     uint8_t *row[2];
-    uint32_t writers, stride; /* bytes in use of a receiver's line, and from line to line */
+    uint32_t writers, stride; /* bytes in use of a line, and from one line to the next */
 };
 
 /* What room a TPC has in the queues of one slice. The k-th request that goes there fills the place
  * of the one port_room before it, so the cycles at which places became free form a ring. */
 struct room {
-    uint16_t taken;        /* places */
+    uint16_t taken;        /* places in use */
     uint16_t known;        /* places from the first on that a reply has left: the others are free */
     uint16_t next, answer; /* where in the ring the next request and the next reply look */
 };
@@ -124,17 +124,17 @@ struct xbar_tpc {
     struct outbox sent;     /* per slice */
     struct streams replies; /* per slice */
     struct room *room;      /* per slice */
-    uint32_t side;          /* in which half of the chip it lies */
-    uint64_t *freed;        /* per slice and place: the cycle of the last reply from there */
-    uint64_t request_free,
-        pair;            /* the tick of a small request that lets a second one with it, and 1 */
-    uint64_t reply_free; /* in PORT_PARTS of a tick */
-    uint64_t blocked;    /* clocks for which a full slice has held up the request port */
-    uint64_t held;       /* earliest packet that an SM or the port holds for a later window */
-    uint64_t earliest;   /* tick of the first reply not yet handed over */
-    uint32_t in_flight;  /* packets sent and not yet answered */
-    uint32_t free, fresh, end; /* free nodes: a list, and those never used */
-    uint8_t number;            /* of the next packet, modulo 256 */
+    uint32_t side;          /* the half of the chip in which it lies */
+    uint64_t *freed;        /* per slice and place: cycle of the last reply that left the place */
+    uint64_t request_free;  /* tick at which the request port is free */
+    uint64_t pair;          /* tick of a small request with which a second one may leave, plus 1 */
+    uint64_t reply_free;    /* when the reply port is free, in PORT_PARTS of a tick */
+    uint64_t blocked;       /* clocks for which a full slice has held up the request port */
+    uint64_t held;          /* earliest packet that an SM or the port holds for a later window */
+    uint64_t earliest;      /* tick of the first reply not yet handed over */
+    uint32_t in_flight;     /* packets that have been sent and are not yet answered */
+    uint32_t free, fresh, end; /* free nodes: a list; those from fresh to end, never used yet */
+    uint8_t number;            /* number of the next packet, modulo 256 */
 };
 
 /* What belongs to one slice. */
@@ -150,7 +150,7 @@ struct xbar {
     uint32_t
         reply_cost; /* PORT_PARTS of a tick for a sector of 32 bytes at a reply port; 0: flits */
     uint32_t sms, tpcs, slices, sms_per_tpc;
-    uint32_t request_pairs;       /* of small ones leave a TPC in a clock */
+    uint32_t request_pairs;       /* flag: two small requests may leave a TPC in one clock */
     uint32_t sides, side_latency; /* halves of the chip, ticks between them */
     uint32_t side_mask;           /* address bits whose parity is the half's number */
     uint32_t slices_shift;        /* slices of a partition */
@@ -159,8 +159,8 @@ struct xbar {
     struct xbar_tpc *tpc;
     struct xbar_slice *slice;
     struct marks to_slice, to_tpc;
-    void *arena;         /* what the pointers of the two point into */
-    uint64_t *freed;     /* but for the rings, of which a short launch uses little */
+    void *arena;         /* the memory of all arrays except `freed` */
+    uint64_t *freed;     /* the rings of rooms, of which a short launch uses little */
     uint64_t ahead_free; /* cycle at which the dispatcher may ask for the next preload */
     uint32_t ahead_interval;
     uint32_t sending, returning; /* rows that TPCs and slices write in this pass */
@@ -168,7 +168,7 @@ struct xbar {
     bool collecting, receiving;  /* they are read in this pass */
 };
 
-/* For so many preloads of an SM under way. */
+/* Set the interconnect up, for at most `preloads` preloads of an SM under way. */
 enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads);
 void xbar_free(struct xbar *x);
 /* Begin a pass in which slices, TPCs or both take part. A slice collects before it does anything
@@ -214,21 +214,21 @@ static inline bool access_carries_data(uint8_t kind) {
     return kind == ACCESS_STORE || kind == ACCESS_ATOM;
 }
 
-/* Do so many lanes of a store write every byte of a segment, each of them another one? */
+/* Do some lanes of a store, if none write the same bytes, write every byte of a segment? */
 static inline bool access_covers(const struct access *a, uint32_t lanes, uint32_t bytes) {
     return bits_count(lanes) * a->width >= bytes;
 }
 
 #define WORDS_SHIFT 7u /* a line of 128 bytes has 32 words, each of them a bit */
 
-/* The words of their line in so many bytes. */
+/* A bit for each word of a line that some bytes contain. */
 static inline uint32_t words_in(uint32_t addr, uint32_t bytes) {
     const uint32_t count = bytes / 4u, first = addr >> 2 & 31;
     return (count < 32 ? (1u << count) - 1 : UINT32_MAX) << first;
 }
 
-/* The words that lanes of a store write in a segment; those of which they write a part count if
- * they write all others. */
+/* A bit for each word that lanes of a store write in a segment. Stores of less than a word count
+ * only if they cover the segment. */
 static inline uint32_t access_words(const struct access *a, uint32_t lanes, uint32_t addr,
                                     uint32_t bytes) {
     if (a->width < 4) return access_covers(a, lanes, bytes) ? words_in(addr, bytes) : 0;
@@ -238,17 +238,17 @@ static inline uint32_t access_words(const struct access *a, uint32_t lanes, uint
     return words;
 }
 
-/* The bit of a line, or of two side by side, in what a batch holds. */
+/* The bit of a line in content.lines; two neighbouring lines share one. */
 static inline uint64_t content_bit(uint32_t addr) { return 1ull << (bits_spread(addr >> 8) >> 26); }
 
-/* A batch holds this request, too. */
+/* Note that a batch contains a request. */
 static inline void batch_note(struct batch *b, const struct request *r) {
     struct content *c = &b->content[access_carries_data(r->kind)];
     c->lines |= content_bit(r->addr);
     c->count++;
 }
 
-/* What a batch holds belongs to a stream now. */
+/* Note that the requests of a batch have gone into a stream. */
 static inline void batch_hand_over(struct batch *b, struct batch *stream) {
     for (uint32_t kind = 0; kind < 2; kind++) {
         stream->content[kind].lines |= b->content[kind].lines;
@@ -262,7 +262,7 @@ static inline uint32_t xbar_home(const struct xbar *x, uint32_t addr) {
     return (uint32_t)__builtin_parity(addr & x->side_mask);
 }
 
-/* How much longer the way between a TPC and a slice is, which may lie in different halves. */
+/* The ticks that a way between a TPC and a slice takes longer if they lie in different halves. */
 static inline uint32_t xbar_detour(const struct xbar *x, uint32_t tpc, uint32_t slice) {
     return x->sides > 1 && x->tpc[tpc].side != (slice & 1) ? x->side_latency : 0;
 }
