@@ -162,9 +162,9 @@ static void fetch(struct partition *p, uint32_t n, const struct l2_work *work, u
 static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t tick,
                                    uint64_t arrivals) {
     struct request *pool = p->xbar->pool;
-    uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1), payload = tag & TAG_PAYLOAD;
+    const uint32_t n = tag_slice(tag), payload = tag & TAG_PAYLOAD;
     struct slice *s = &p->slice[n];
-    switch ((enum tag_kind)(tag >> TAG_KIND_SHIFT)) {
+    switch (tag_kind(tag)) {
     case TAG_REQUEST: {
         struct request *r = &pool[payload];
         if (r->kind == ACCESS_ATOM) {
@@ -343,14 +343,28 @@ static void check(const struct partition *p) {
  */
 NOINLINE static void take_in(struct partition *p, uint32_t tag, bool across, uint64_t tick,
                              uint64_t arrivals) {
-    const uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1),
-                   sectors = tag & FILL_SECTORS;
+    const uint32_t n = tag_slice(tag), sectors = tag & FILL_SECTORS;
     struct slice *s = &p->slice[across ? n ^ 1 : n];
-    if (tag >> TAG_KIND_SHIFT != TAG_FILL) return;
+    if (tag_kind(tag) != TAG_FILL) return;
     write_data(s, tick, bits_count(sectors) << s->l2.cache.sector_shift >> p->write_shift);
     if (s->due + p->write_queue < s->written) slice_look(p, s, arrivals);
 }
 
+/* The slice whose next request leaves the ROP first, and the tick at which it does; XBAR_NEVER: no
+ * slice has a request, or all that have one are blocked. */
+static ALWAYS_INLINE uint32_t first_slice(const struct partition *p, uint64_t *due) {
+    uint32_t first = 0;
+    *due = XBAR_NEVER;
+    for (uint32_t n = 0; n < p->slices; n++)
+        if (!p->slice[n].blocked && p->slice[n].due < *due) {
+            *due = p->slice[n].due;
+            first = n;
+        }
+    return first;
+}
+
+/* Process all events before `end` in their order; of one tick DRAM's completions come first, then
+ * messages from the other half, then requests. */
 static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t end,
                               const bool halves) {
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
@@ -359,19 +373,15 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
     p->events = 0;
     if (!halves && p->past) past_run(p, arrivals, end);
     for (;; p->events++) {
-        uint64_t due = XBAR_NEVER;
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < p->slices; i++)
-            if (!p->slice[i].blocked && p->slice[i].due < due) {
-                due = p->slice[i].due;
-                n = i;
-            }
-        const uint64_t other = halves ? p->hop_due : XBAR_NEVER, own = other < due ? other : due;
-        const uint64_t next = own < p->done ? own : p->done;
+        uint64_t leaves;
+        const uint32_t n = first_slice(p, &leaves);
+        const uint64_t hops = halves ? p->hop_due : XBAR_NEVER;
+        const uint64_t known = hops < leaves ? hops : leaves;
+        const uint64_t next = known < p->done ? known : p->done;
         advance_dram(p, next < end ? next : end);
         uint64_t tick;
         uint32_t tag;
-        if (p->done <= own && p->done < end) {
+        if (p->done <= known && p->done < end) {
             tick = p->done;
             tag = dram_pop(&p->dram);
             look_done(p);
@@ -381,10 +391,10 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
                 halves_hop(p, tag & ~FILL_ACROSS, tick);
                 continue;
             }
-        } else if (halves && other <= due && other < end) {
-            tick = other;
+        } else if (halves && hops <= leaves && hops < end) {
+            tick = hops;
             tag = halves_arrive(p);
-        } else if (due < end) {
+        } else if (leaves < end) {
             serve(p, n, arrivals, halves);
             continue;
         } else {
@@ -395,8 +405,7 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
     check(p);
 }
 
-/* Process all events of a partition before `end` in their order. Compiled twice, since all but the
- * newest chips have no halves. */
+/* Compiled twice, since all but the newest chips have no halves. */
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     if (p->sides > 1) run(p, arrivals, end, true);
     else run(p, arrivals, end, false);

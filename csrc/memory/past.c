@@ -55,7 +55,7 @@ static void answer(struct partition *p, uint64_t end) {
     struct dram *d = &p->dram;
     for (;; p->events++) {
         p->done = completion_tick(p, dram_done(d));
-        if (p->done >= end || d->pool[d->done.head].tag >> TAG_KIND_SHIFT != TAG_REQUEST) return;
+        if (p->done >= end || tag_kind(d->pool[d->done.head].tag) != TAG_REQUEST) return;
         reply(p, p->slice, dram_pop(d), p->done);
     }
 }

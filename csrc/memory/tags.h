@@ -27,9 +27,17 @@ static inline uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t pay
     return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
 }
 
+static inline enum tag_kind tag_kind(uint32_t tag) {
+    return (enum tag_kind)(tag >> TAG_KIND_SHIFT);
+}
+
+static inline uint32_t tag_slice(uint32_t tag) {
+    return tag >> TAG_SLICE_SHIFT & ((1u << (TAG_KIND_SHIFT - TAG_SLICE_SHIFT)) - 1);
+}
+
 /* Is it DRAM's answer to a fill of the half that is not the line's home? */
 static inline bool tag_is_across(uint32_t tag) {
-    return tag >> TAG_KIND_SHIFT == TAG_FILL && tag & FILL_ACROSS;
+    return tag_kind(tag) == TAG_FILL && tag & FILL_ACROSS;
 }
 
 #endif
