@@ -104,22 +104,29 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A compiled kernel.
+    """A compiled kernel: of Python (with facts, traps and texts), or machine code of another compiler ("compiled code":
+    with instructions, pack and printer).
 
-    code: array of INSN. uniforms: array of UNIFORM, the operands that are the same for every thread. nregs: 32-bit
-    registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
-    part held from start to end and the part of `smm.array`. reserved_bytes: of the former, what a compiler has
-    reserved for the driver, which is in front where reserved_first says so. smem_size: of compiled code, what a
-    register tells of a block's bytes. local_bytes: per thread. const: the constant segment.
-    params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if
-    there is no source. joined: the source line of each word of a joined access, by pc. traps: what trap
-    instructions tell. texts: what stands around the values that are printed. facts: what must hold of a launch,
-    None if any may be. guarded: whether indices have operations that make them safe. outside: places whose index is
-    always outside of an axis, which is told in words. uniform_regs: of compiled code, per warp. pack, printer: of
-    compiled code, what makes arguments of values, grid and block, and text of what is printed; gone behind the run.
-    instructions: of compiled code, as the compiler wrote them. sources: texts of files that no disk has. places: of
-    compiled code, what lies where in device memory. schedule: that of the compiler, empty where no compiler ordered
-    the code.
+    code: the instructions, an array of INSN.
+    uniforms: the operands that are the same for every thread, an array of UNIFORM.
+    nregs, npreds: 32-bit registers and predicates per thread. uniform_regs: uniform registers per warp.
+    shared_bytes: shared memory that a block holds from its start to its end. dynamic_bytes: the part of `smm.array`.
+    reserved_bytes: bytes of shared_bytes that the compiler reserves for the driver, in front of the others where
+        reserved_first is set, else behind them.
+    smem_size: bytes of shared memory that compiled code reads from the special register SR_SMEMSZ.
+    local_bytes: local memory per thread. const: the constant segment.
+    params: the words of the parameters. arrays: the storage by which messages name an address.
+    line: that of the `def`, 0 if there is no source.
+    joined: by the number of an instruction that joins several accesses, the source line of each word.
+    traps: the messages of trap instructions. texts: what is printed around the values.
+    facts: what must hold of a launch; None if any launch will do.
+    guarded: whether indices are checked by operations of the code.
+    outside: places where an index is always outside of its axis, and a text that says so.
+    pack, printer: functions of compiled code that make arguments of values, grid and block, and text of what is
+        printed; None once the launch is over, since they hold its arrays.
+    instructions: compiled code as its compiler wrote it. sources: texts of source files that are on no disk.
+    places: where variables and arrays of compiled code lie in device memory.
+    schedule: the compiler's order of instructions, "source" or "list"; empty where no compiler ordered them.
     """
 
     name: str

@@ -12,7 +12,7 @@ import numpy as np
 from smmux.drawing.svg import COLOURS, Svg, swatches
 
 if TYPE_CHECKING:
-    from smmux.results.trace import Trace
+    from smmux.results.trace import Allocation, Residence, Trace
 
 __all__ = ["MOST", "steps", "timeline_picture"]
 
@@ -95,48 +95,49 @@ def timeline_picture(trace: Trace, sm: int) -> str:
 
 
 def _places(trace: Trace, sm: int, svg: Svg, lanes: _Lanes) -> float:
-    """Rows of the blocks, each with those of its warps; the y below them."""
+    """Rows of the places that blocks have on the SM, each with those of its warps; the y below them."""
     stays = sorted((stay for stay in trace.blocks() if stay.sm == sm), key=lambda stay: stay.come)
     slot_of = {stay.block: stay.slot for stay in stays}
-    start_of = {stay.block: stay.start for stay in stays}
     exits = [row for row in trace.of("warp_exit") if int(row["sm"]) == sm and int(row["block"]) in slot_of]
     held = [each for each in trace.allocations() if each.sm == sm and each.block in slot_of]
     waits = [wait for wait in trace.waits() if wait.sm == sm and wait.block in slot_of]
     waits = sorted(waits, key=lambda wait: wait.arrive - wait.complete)[: max(0, MOST - len(exits) - 2 * len(stays))]
-    each = 1 + max((int(row["warp"]) for row in exits), default=0)
+    warps = 1 + max((int(row["warp"]) for row in exits), default=0)
     slots = 1 + max(slot_of.values(), default=-1)
-    high = min(11.0, max(2.0, 300 / (each * max(slots, 1))))
-    tall = BLOCK + each * high + GAP
+    high = min(11.0, max(2.0, 300 / (warps * max(slots, 1))))
+    tall = BLOCK + warps * high + GAP
     for slot in range(slots):
         top = slot * tall
         own = [stay for stay in stays if stay.slot == slot]
+        blocks = {stay.block: stay.start for stay in own}
         svg.text(LEFT - 6, top + 11, f"place {slot}", "end")
-        if high >= 8:
-            for warp in range(each):
-                svg.text(LEFT - 6, top + BLOCK + high * (warp + 0.5) + 3, f"warp {warp}", "end", 8)
-        lanes.spans(
-            "ask", top, BLOCK - 2, [(s.come, s.place, f"block {s.block} waits for {s.bytes} bytes") for s in own]
-        )
-        lanes.spans("tile", top, BLOCK - 2, [(s.place, s.start, f"block {s.block} waits for its tile") for s in own])
-        lanes.spans("block", top, BLOCK - 2, [_of(f"block {s.block}", s.start, s.end) for s in own], faint=True)
-        here = [a for a in held if slot_of[a.block] == slot]
-        lanes.spans(
-            "ask", top, BLOCK - 2, [_of(f"block {a.block} waits for {a.bytes} bytes", a.ask, a.grant) for a in here]
-        )
-        lanes.spans(
-            "hold", top, BLOCK - 2, [_of(f"block {a.block} holds {a.bytes} bytes", a.grant, a.release) for a in here]
-        )
-        for warp in range(each):
+        _block_row(lanes, top, own, [allocation for allocation in held if allocation.block in blocks])
+        for warp in range(warps):
             y = top + BLOCK + warp * high
+            if high >= 8:
+                svg.text(LEFT - 6, top + BLOCK + high * (warp + 0.5) + 3, f"warp {warp}", "end", 8)
             lives = [
-                _of(f"warp {warp} of block {row['block']}", start_of[int(row["block"])], int(row["cycle"]))
+                _of(f"warp {warp} of block {row['block']}", blocks[int(row["block"])], int(row["cycle"]))
                 for row in exits
-                if slot_of[int(row["block"])] == slot and int(row["warp"]) == warp
+                if int(row["block"]) in blocks and int(row["warp"]) == warp
             ]
             lanes.spans("run", y, 0.8 * high, lives)
-            mine = [w for w in waits if slot_of[w.block] == slot and w.warp == warp]
+            mine = [wait for wait in waits if wait.block in blocks and wait.warp == warp]
             lanes.spans("barrier", y, 0.8 * high, [_of(f"bar.sync{w.kind}", w.arrive, w.complete) for w in mine])
     return slots * tall
+
+
+def _block_row(lanes: _Lanes, top: float, stays: Sequence[Residence], held: Sequence[Allocation]) -> None:
+    """The row of one place: the blocks that were there, what they waited for, and the memory that they allocated."""
+
+    def row(look: str, spans: Iterable[Span], faint: bool = False) -> None:
+        lanes.spans(look, top, BLOCK - 2, spans, faint)
+
+    row("ask", [(s.come, s.place, f"block {s.block} waits for {s.bytes} bytes") for s in stays])
+    row("tile", [(s.place, s.start, f"block {s.block} waits for its tile") for s in stays])
+    row("block", [_of(f"block {s.block}", s.start, s.end) for s in stays], faint=True)
+    row("ask", [_of(f"block {a.block} waits for {a.bytes} bytes", a.ask, a.grant) for a in held])
+    row("hold", [_of(f"block {a.block} holds {a.bytes} bytes", a.grant, a.release) for a in held])
 
 
 def _of(what: str, begin: int, end: int) -> Span:

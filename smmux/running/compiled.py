@@ -47,18 +47,19 @@ __all__ = ["program_of", "simulate"]
 PREDICATES = 16
 SHARED_ALIGNMENT = 16
 MOST_STACK = 1 << 16
-"""Bytes of a thread's local memory that the core takes (csrc/kernel/program.c)."""
+"""The most bytes of local memory per thread that the core takes (csrc/kernel/program.c)."""
 BARRIERS = {14, 15}
-"""Those of smmux::alloc and smmux::release."""
+"""Numbers of the barriers that smmux::alloc and smmux::release use (smmux.cuh)."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
-"""What a kernel with recursion says of its stack, and the bytes that it gets from a driver."""
+"""The `min_stack` of a kernel whose stack the compiler does not know, as with recursion; the bytes of stack that the
+driver gives such a kernel by default (cudaLimitStackSize)."""
 STACK_POINTER, ZERO_REGISTER = 1, 255
 WORKSPACE_BYTES = 256
-"""What the barrier of a whole grid has to count in. Without it, where not all blocks have room, code stops itself."""
+"""Bytes in which the barrier of a whole grid counts. A launch whose blocks do not all fit at the same time gets none,
+and the compiled code stops itself."""
 HEAP_OF_SM, GAP = 8 << 20, 1 << 16
-"""Bytes of an SM's part of the heap of `malloc`, as many as all of an H200 have (cudaLimitMallocHeapSize), and of what
-nobody owns at least between the arrays and the heap, which lies as far from them as it can: who misses an array is not
-to come there."""
+"""Bytes of the heap of `malloc` for each SM, as many as all SMs of an H200 share (cudaLimitMallocHeapSize); and the
+least bytes that stay free between the arrays and the heap, so that an access beyond an array does not hit the heap."""
 
 
 def simulate(
@@ -243,53 +244,68 @@ def _pack(
     named = [found for name, value in zip(names, values, strict=True) for found in arrays_of(value, name)]
     arrays = [array for _, array in named]
     tables = [table for value in values for table in tables_of(value)]
-    own = [module_memory(cubin, lowered, memory.variables)]
-    workspace = synchronises_grid(cubin, lowered.linked.instructions) and _fits(program, machine, grid, block)
-    if workspace:
-        own.append(np.zeros(WORKSPACE_BYTES, np.uint8))
-    pointed = points_to_parameters(cubin, lowered.linked.instructions)
-    if pointed:
-        own.append(np.zeros(image.param_bytes, np.uint8))
-    own += [np.zeros(POINTER_BYTES * len(table), np.uint8) for table in tables]
-    together = [*own[:1], *arrays, *own[1:]]
-    places = place(together)  # variables first: code names their addresses
+    instructions = lowered.linked.instructions
+    variables = module_memory(cubin, lowered, memory.variables)
+    cooperates = synchronises_grid(cubin, instructions) and _fits(program, machine, grid, block)
+    workspace = [np.zeros(WORKSPACE_BYTES, np.uint8)] if cooperates else []
+    copies = [np.zeros(image.param_bytes, np.uint8)] if points_to_parameters(cubin, instructions) else []
+    pointers = [np.zeros(POINTER_BYTES * len(table), np.uint8) for table in tables]
     heap = ADDRESS_LIMIT - HEAP_OF_SM * machine.sm_count if "malloc" in cubin.externs else 0
-    if heap and max(start + a.nbytes for start, a in zip(places, together, strict=True)) + GAP > heap:
-        raise LaunchError(f"the arrays and the heap of malloc, {ADDRESS_LIMIT - heap >> 20} MB, take more than 3 GB")
-    if places[0] != GLOBALS_ADDRESS:
-        raise LaunchError("the module's variables have no place in device memory")
-    starts = places[1 : 1 + len(arrays)]
-    buffers, addresses = [], []
-    for array, start in zip(arrays, starts, strict=True):
-        low, high = extent(array)
-        buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
-        addresses.append(start + array.ctypes.data - low)
+    starts = _lay_out([[variables], arrays, workspace, copies, pointers], heap)
+    buffers, addresses = _array_buffers(arrays, starts[1])
+    found = {id(array): address for array, address in zip(arrays, addresses, strict=True)}
+    for table, start in zip(tables, starts[4], strict=True):
+        buffers.append((table_of(table, found), start, POINTER_BYTES * len(table), False))
+        found[id(table)] = start
+    parameters = parameter_bytes(image, values, found)
+    buffers.append((variables, starts[0][0], variables.nbytes, True))
+    buffers += [(data, start, WORKSPACE_BYTES, True) for data, start in zip(workspace, starts[2], strict=True)]
+    buffers += [(np.frombuffer(parameters, np.uint8), start, len(parameters), False) for start in starts[3]]
+    if heap:
+        buffers.append((np.zeros(ADDRESS_LIMIT - heap, np.uint8), heap, ADDRESS_LIMIT - heap, True))
+    memory.buffers[:] = buffers
     placed = [
         Placed(name, address, array.nbytes, array.itemsize)
         for (name, array), address in zip(named, addresses, strict=True)
     ]
     placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
-    counter = places[1 + len(arrays)] if workspace else 0
-    found = {id(array): address for array, address in zip(arrays, addresses, strict=True)}
-    for table, start in zip(tables, places[1 + len(arrays) + workspace + pointed :], strict=False):
-        buffers.append((table_of(table, found), start, POINTER_BYTES * len(table), False))
-        found[id(table)] = start
-    parameters = parameter_bytes(image, values, found)
-    copy = places[1 + len(arrays) + workspace] if pointed else 0
-    buffers.append((own[0], places[0], own[0].nbytes, True))
-    if counter:
-        buffers.append((own[1], counter, WORKSPACE_BYTES, True))
-    if copy:
-        buffers.append((np.frombuffer(parameters, np.uint8), copy, len(parameters), False))
-    if heap:
-        buffers.append((np.zeros(ADDRESS_LIMIT - heap, np.uint8), heap, ADDRESS_LIMIT - heap, True))
-    memory.buffers[:] = buffers
     room = heap, HEAP_OF_SM if heap else 0
+    counter, copy = (group[0] if group else 0 for group in starts[2:4])
     shared = program.shared_bytes + program.dynamic_bytes
     sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, room, counter, copy, shared)
-    constants = own[0][constants_offset(cubin) :].tobytes()
+    constants = variables[constants_offset(cubin) :].tobytes()
     const = constant_segment(cubin, image.name, lowered, parameters, constants, sizes)
     return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const, tuple(placed))
+
+
+def _lay_out(groups: Sequence[Sequence[NDArray[Any]]], heap: int) -> list[list[int]]:
+    """The device addresses of groups of arrays, in this order: the module's variables first, since code names their
+    addresses. heap: address of the heap, 0 without one.
+
+    Raises LaunchError if they reach into the heap, or the variables have no place.
+    """
+    together = [array for group in groups for array in group]
+    places = place(together)
+    end = max(start + array.nbytes for start, array in zip(places, together, strict=True))
+    if heap and end + GAP > heap:
+        raise LaunchError(f"the arrays and the heap of malloc, {ADDRESS_LIMIT - heap >> 20} MB, take more than 3 GB")
+    if places[0] != GLOBALS_ADDRESS:
+        raise LaunchError("the module's variables have no place in device memory")
+    left = iter(places)
+    return [[next(left) for _ in group] for group in groups]
+
+
+def _array_buffers(
+    arrays: Sequence[NDArray[Any]], starts: Sequence[int]
+) -> tuple[list[tuple[NDArray[np.uint8], int, int, bool]], list[int]]:
+    """The buffers of arrays (bytes, device address, size, whether kernels may write), and the addresses of their first
+    elements. An array with negative strides has its first element behind the first byte of its buffer."""
+    buffers, addresses = [], []
+    for array, start in zip(arrays, starts, strict=True):
+        low, high = extent(array)
+        buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
+        addresses.append(start + array.ctypes.data - low)
+    return buffers, addresses
 
 
 def _fits(program: Program, machine: Gpu, grid: Dim3, block: Dim3) -> bool:
