@@ -35,6 +35,7 @@ from experiments.common.cards import GPU
 from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus, plot as figures
+from smmux.base.counted import counted
 from smmux.base.jobs import available_processors
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
@@ -199,7 +200,7 @@ def _rates(own: Record) -> str:
 def plot(records: Sequence[Record], ax: Any, panel: int = 0) -> Any:
     """Draw millions of warp instructions per second on one machine, by its number."""
     name, own = list(by_machine(records).items())[panel]
-    named = [{**r, "threads": f"{r['host_threads']} host thread{'s' * (r['host_threads'] > 1)}"} for r in own]
+    named = [{**r, "threads": counted(r["host_threads"], "host thread")} for r in own]
     figures.grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips", labels="inside", number="{:.1f}".format)
     ax.set_ylabel("Warp instructions (M/s)")
     ax.set_title(name, loc="left", fontsize=7, pad=2)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from smmux.advice.measures import misuses, spilled_bytes
+from smmux.base.counted import counted
 from smmux.errors import Error
 from smmux.results.checks import Finding
 from smmux.results.result import Result
@@ -109,8 +110,8 @@ def _residency(advice: Advice) -> str:
     equal = [name for name, blocks in fits.limits.items() if blocks == fits.blocks]
     limiter = ", ".join([fits.limiter, *(name for name in equal if name != fits.limiter)])
     limits = ", ".join(f"{name} {blocks}" for name, blocks in fits.limits.items() if blocks is not None)
-    plural = "s" * (fits.blocks != 1)
-    held = f"{fits.blocks} block{plural}, {fits.threads} threads with {advice.baseline.program.nregs} registers each"
+    threads = f"{fits.threads} threads with {advice.baseline.program.nregs} registers each"
+    held = f"{counted(fits.blocks, 'block')}, {threads}"
     return f"an SM holds {held}: limited by {limiter} ({limits})"
 
 

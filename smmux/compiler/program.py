@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
+from smmux.base.counted import counted
 from smmux.compiler import pages
 from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
@@ -225,7 +226,7 @@ class Program:
         """The program as text: one instruction a line, in the manner of PTX or as the disassembler writes it, under the
         source lines it came from. notes: what stands in front of each instruction."""
         if self.instructions:
-            size = f"{_counted(len(self), 'instruction')}, {_counted(self.nregs, 'register')}"
+            size = f"{counted(len(self), 'instruction')}, {counted(self.nregs, 'register')}"
             head = f"{self.name}: {size}, shared {self.shared_bytes} bytes"
             return pages.listing(self.instructions[: len(self)], head, self.sources, notes)
         return "\n".join(_listing(self, source, notes)) + "\n"
@@ -234,19 +235,15 @@ class Program:
         return self.listing()
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
 def _listing(program: Program, source: bool, notes: Sequence[str]) -> list[str]:
     resources = (
-        f"{_counted(program.nregs, 'register')}, {_counted(program.npreds, 'predicate')}, "
+        f"{counted(program.nregs, 'register')}, {counted(program.npreds, 'predicate')}, "
         f"shared {program.shared_bytes} + {program.dynamic_bytes} dynamic, "
         f"local {program.local_bytes}, const {len(program.const)} bytes"
     )
     params = ", ".join(f".param .{word.type} {word.name}" for word in program.params)
     lines = [
-        f"// {program.name}: {_counted(len(program), 'instruction')}, {resources}",
+        f"// {program.name}: {counted(len(program), 'instruction')}, {resources}",
         f".entry {program.name} ({params})",
     ]
     lines += [_declaration(array) for array in program.arrays if array.space is not Space.GLOBAL]

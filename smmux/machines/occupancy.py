@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smmux import _core, gpus
+from smmux.base.counted import counted
 from smmux.base.dimensions import dim3
 from smmux.drawing.markup import html_table
 from smmux.gpus.sources import CHANGED
@@ -101,8 +102,8 @@ class Occupancy:
 
     def __repr__(self) -> str:
         return (
-            f"<Occupancy {self.blocks} blocks of {self.threads_per_block} threads on {self.gpu}: {self.warps} warps, "
-            f"{self.occupancy:.0%}, limited by {self.limiter}>"
+            f"<Occupancy {counted(self.blocks, 'block')} of {self.threads_per_block} threads on {self.gpu}: "
+            f"{counted(self.warps, 'warp')}, {self.occupancy:.0%}, limited by {self.limiter}>"
         )
 
     def _repr_html_(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from smmux.base.counted import counted
 from smmux.drawing.svg import Svg, swatches
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def occupancy_chart(found: Occupancy) -> str:
     for n, each in enumerate(sizes):
         x, y = left + step * n, top + high * (1 - each.occupancy)
         own = each.threads_per_block == found.threads_per_block
-        tip = f"{each.threads_per_block} threads: {each.blocks} blocks, {each.warps} warps, limited by {each.limiter}"
+        held = f"{counted(each.blocks, 'block')}, {counted(each.warps, 'warp')}"
+        tip = f"{each.threads_per_block} threads: {held}, limited by {each.limiter}"
         svg.rect(x + 2, y, step - 4, high * each.occupancy, looks.index(each.limiter), tip)
         svg.text(x + step / 2, y - 3, LIMITERS[each.limiter], "middle", 10, own)
         svg.text(x + step / 2, top + high + 12, str(each.threads_per_block), "middle", 9, own)

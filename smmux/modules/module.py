@@ -22,6 +22,7 @@ from typing import Any, Unpack
 from numpy.typing import NDArray
 
 from smmux import gpus
+from smmux.base.counted import counted
 from smmux.base.files_read import note_file
 from smmux.base.tracebacks import brief
 from smmux.compiler.instruction import Instruction
@@ -197,7 +198,7 @@ class Module:
         return len(self.kernels)
 
     def __repr__(self) -> str:
-        lines = [f"{self.name}, {self.arch}: {len(self)} kernel{'s' * (len(self) != 1)}"]
+        lines = [f"{self.name}, {self.arch}: {counted(len(self), 'kernel')}"]
         lines += [f"  {' '.join(row)}" for row in self._rows()]
         return "\n".join(lines)
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from smmux import _core
+from smmux.base.counted import counted
 from smmux.base.dimensions import Dim3, coordinates
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Finding:
         sides = apart[1] if self.kind in LONE_KINDS else " and ".join(apart)
         where = (f", {self.element}" if self.element else "") + (f", block {other}" if one == other else "")
         kind = self.kind if self.severity == "error" else f"{self.kind} ({self.severity})"
-        return f"{kind}: {sides}{where}, {self.count} time{'s' * (self.count != 1)}"
+        return f"{kind}: {sides}{where}, {counted(self.count, 'time')}"
 
     def explain(self) -> str:
         """The finding with the text of its source lines and the remedy."""
@@ -220,7 +221,7 @@ class Findings(tuple[Finding, ...]):
         """The numbers of errors and warnings, in words."""
         errors = len(self.errors)
         parts = [(errors, "error"), (len(self) - errors, "warning")]
-        words = [f"{n} {what}{'s' * (n != 1)}" for n, what in parts if n]
+        words = [counted(n, what) for n, what in parts if n]
         return ", ".join([*words, *(["more without room"] if self.lost else [])]) or "no findings"
 
     def _repr_html_(self) -> str:

@@ -35,7 +35,7 @@ def test_reprs() -> None:
     assert repr(found) == "<Transactions 3: 128@128, 64@192, 32@256; 224 bytes on GTX285>"
     assert "16-30" in found._repr_html_()
     occupancy = models.occupancy(64, 10, 8192, param_bytes=16)
-    assert repr(occupancy) == "<Occupancy 1 blocks of 64 threads on GTX285: 2 warps, 6%, limited by shared memory>"
+    assert repr(occupancy) == "<Occupancy 1 block of 64 threads on GTX285: 2 warps, 6%, limited by shared memory>"
     assert "font-weight:bold'><td style='text-align:right'>shared memory" in occupancy._repr_html_()
 
 

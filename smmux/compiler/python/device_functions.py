@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux.base.counted import counted
 from smmux.compiler.build import words
 from smmux.compiler.build.numbers import Kind, Value, constant, weak
 from smmux.compiler.library import machine_operations, mathlib_device
@@ -192,7 +193,7 @@ def _fixed(
 ) -> Anything:
     """A function whose arguments and results have the types of these letters."""
     if len(values) != len(parameters):
-        raise f.error(node, f"{title} takes {len(parameters)} argument{'s' * (len(parameters) > 1)}")
+        raise f.error(node, f"{title} takes {counted(len(parameters), 'argument')}")
     x = [cast(f, node, number(f, node, v), KINDS[letter]) for v, letter in zip(values, parameters, strict=True)]
     rule = isinstance(function, partial) or function in (_once, _distance, _as_float, _both_quickly)
     value = function(f, node, *x) if rule else applied(f, node, function, *x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from smmux.base.counted import counted
 from smmux.compiler import ir
 from smmux.compiler.build.numbers import INT32_MAX, INT32_MIN, Kind, Value, constant
 from smmux.compiler.index import FAR, Axis, Index, reach, start
@@ -17,7 +18,7 @@ from smmux.errors import CompileError
 
 def too_many(f: Frame, node: ast.AST, array: ArrayRef, count: int) -> CompileError:
     """The error of more indices than an array has axes."""
-    axes = f"{len(array.shape)} dimension{'s' * (len(array.shape) != 1)}"
+    axes = counted(len(array.shape), "dimension")
     return f.error(node, f"{array.name!r} has {axes}, but {count} indices are given")
 
 

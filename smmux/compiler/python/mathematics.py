@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from smmux.base.counted import counted
 from smmux.compiler import ir
 from smmux.compiler.build.numbers import Kind, Value, bits, constant, unknown, weak
 from smmux.compiler.library import machine_operations
@@ -86,9 +87,7 @@ ROWS = (
 def _register(row: Row) -> None:
     def rule(f: Frame, node: ast.AST, *values: Anything) -> Any:
         if len(values) != row.arguments:
-            raise f.error(
-                node, f"math.{row.function.__name__} takes {row.arguments} argument{'s' * (row.arguments > 1)}"
-            )
+            raise f.error(node, f"math.{row.function.__name__} takes {counted(row.arguments, 'argument')}")
         return _apply(f, node, row, [number(f, node, v) for v in values])
 
     call(row.function)(rule)

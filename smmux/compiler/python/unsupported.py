@@ -8,6 +8,7 @@ from inspect import Parameter, signature
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from smmux.base.counted import counted
 from smmux.errors import did_you_mean
 from smmux.language.kernel_only import absent
 from smmux.source.attributes import listed, peek, trusted
@@ -170,9 +171,7 @@ def wrong_arguments(rule: Callable[..., Any], given: int, keywords: Iterable[str
     if twice:
         return f"got multiple values for argument {twice[0]!r}"
     left = [p.name for p in [*positional[given:], *alone] if p.default is Parameter.empty and p.name not in keywords]
-    return (
-        f"missing {len(left)} required argument{'s' * (len(left) > 1)}: {' and '.join(map(repr, left))}" if left else ""
-    )
+    return f"missing {counted(len(left), 'required argument')}: {' and '.join(map(repr, left))}" if left else ""
 
 
 def of_function(function: Any) -> str:

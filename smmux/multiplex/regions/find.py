@@ -12,6 +12,7 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from smmux.base.counted import counted
 from smmux.base.tracebacks import brief
 from smmux.kernels.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Barrier, Block, Event, Piece, Touch, barriers, escaping, touches
@@ -272,7 +273,7 @@ class Region:
 
     def __repr__(self) -> str:
         lines = f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
-        inside = f", {n} barrier{'s' * (n > 1)} inside" if (n := len(self.barriers)) else ""
+        inside = f", {counted(n, 'barrier')} inside" if (n := len(self.barriers)) else ""
         often = f", in each iteration of `{'` and `'.join(self.loops)}`" if self.loops else ""
         return f"<Region of {self.kernel}, {lines}: {', '.join(self.arrays)}{inside}{often}>"
 
