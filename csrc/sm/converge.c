@@ -5,8 +5,9 @@
 
 #include "base/bits.h"
 
-#define PATIENCE                                                                                   \
-    1024u /* backward branches of a group before others that are ready have their turn */
+/* [EST] Backward branches of a group before the other groups have their turn: it may be spinning.
+ */
+#define PATIENCE 1024u
 
 void converge_begin(struct warp *w, uint32_t barriers) {
     memset(w->own->barriers, 0, barriers * sizeof *w->own->barriers);
@@ -20,12 +21,13 @@ void converge_begin(struct warp *w, uint32_t barriers) {
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }
 
+/* Take group i off the stack. */
 static void take(struct warp *w, uint32_t i) {
     w->depth--;
     memmove(w->stack + i, w->stack + i + 1, (w->depth - i) * sizeof *w->stack);
 }
 
-/* Lanes that wait or part within a collective have left it: nobody is in two groups. */
+/* Take lanes that wait or diverge within a collective out of it: no lane is in two groups. */
 static void abandon(struct warp *w, uint32_t mask) {
     for (uint32_t i = w->depth; i-- > 0;)
         if (w->stack[i].rpc == GROUP_COLLECTED && w->stack[i].mask & mask) take(w, i);
@@ -36,15 +38,15 @@ static void add(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint
     w->stack[w->depth++] = (struct stack_entry){pc, mask, state, others};
 }
 
-/* Put lanes aside that are ready, as a group of their own, the newest. */
+/* Push lanes on the stack as a ready group of their own, the newest. */
 static void push(struct warp *w, uint32_t pc, uint32_t mask) {
     if (!mask) return;
     abandon(w, mask);
     add(w, pc, mask, GROUP_READY, 0);
 }
 
-/* Put lanes aside; those that wait the same at the same instruction are one group, and those that
- * are freed there together. */
+/* Put lanes on the stack in a state. They join the group that waits at the same instruction for the
+ * same, or, if they are ready, the group that has just been freed there. */
 static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
     if (!mask) return;
     abandon(w, mask);
@@ -57,14 +59,14 @@ static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint
     add(w, pc, mask, state, others);
 }
 
-/* The place of the newest group that is ready, or the depth if there is none. */
+/* The index of the newest ready group, or the depth if there is none. */
 static uint32_t newest_ready(const struct warp *w) {
     for (uint32_t i = w->depth; i-- > 0;)
         if (w->stack[i].rpc == GROUP_READY) return i;
     return w->depth;
 }
 
-/* The newest group that is ready joins an older one that is ready at the same instruction. */
+/* Let the newest ready group join an older ready one at the same instruction. */
 static void join(struct warp *w) {
     const uint32_t last = newest_ready(w);
     for (uint32_t i = last; i-- > 0;) {
@@ -76,15 +78,16 @@ static void join(struct warp *w) {
     }
 }
 
-/* Lanes have parted from the active ones. Those that parted before join others only now, and not if
- * their turn has come since, as on a card (h200: group_orders.csv). */
+/* Push lanes that have just diverged from the active group. The group that did so before it may
+ * join an older one only now, and not if its turn has come since, as on a card (h200:
+ * group_orders.csv). */
 static void defer(struct warp *w, uint32_t pc, uint32_t mask) {
     if (w->own->deferred) join(w);
     push(w, pc, mask);
     w->own->deferred = true;
 }
 
-/* Those of some lanes for which a row says the same as for the lowest of them. */
+/* The lanes whose value in a row equals that of the lowest one of them. */
 static uint32_t like_lowest(uint32_t lanes, const uint32_t row[32]) {
     const uint32_t same = row[bits_lowest(lanes)];
     uint32_t found = 0;
@@ -101,13 +104,13 @@ static uint32_t lanes_in(const struct warp *w, uint32_t state) {
     return lanes;
 }
 
-/* Does a group wait there for these lanes? Where else its lanes wait is not where these meet. */
+/* Does a group wait in that state for these lanes, lanes that have ended apart? */
 static bool names(const struct warp *w, const struct stack_entry *g, uint32_t state,
                   uint32_t others) {
     return g->rpc == state && !((g->others ^ others) & w->live);
 }
 
-/* The lanes of all groups that wait there for the same lanes. */
+/* The lanes of all groups that wait in that state for these lanes. */
 static uint32_t lanes_naming(const struct warp *w, uint32_t state, uint32_t others) {
     uint32_t lanes = 0;
     for (uint32_t i = 0; i < w->depth; i++)
@@ -115,8 +118,8 @@ static uint32_t lanes_naming(const struct warp *w, uint32_t state, uint32_t othe
     return lanes;
 }
 
-/* Let groups in that state that have only lanes of `of` be ready behind their instruction, those at
- * one instruction as one group. */
+/* Make the groups in a state that have only lanes of `of` ready behind their instruction; those at
+ * one instruction become one group. */
 static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     for (uint32_t i = 0; i < w->depth;) {
         const struct stack_entry g = w->stack[i];
@@ -129,9 +132,10 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     }
 }
 
-/* Lanes are no longer of those that others wait for at a barrier register who have kept it as often,
- * nor of those for whom others will that are in functions further in, when these give back the view
- * that they keep. Those further out wait on: for them the lanes are still to return. */
+/* Take lanes out of the views of a barrier register that lanes have which have kept it (BMOV) as
+ * often, so are as many functions in. Views that are kept in functions further in than these lanes
+ * are, they leave when the view is restored (`gone`). Those further out keep them: there these lanes
+ * are still to come. */
 static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     struct convergence *own = w->own;
     const uint8_t level = lanes ? own->kept[barrier][bits_lowest(lanes)] : 0;
@@ -148,8 +152,8 @@ static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     }
 }
 
-/* The lanes that wait at a barrier register for one of these, and these: others wait at
- * it, too, in functions that have kept the views of who calls them. */
+/* The lanes of a mask, and those that wait at a barrier register for one of them. Further lanes may
+ * wait at the same register for others, in functions that have kept their callers' views. */
 static uint32_t lanes_meeting(const struct warp *w, uint32_t barrier, uint32_t mask) {
     const uint32_t *view = w->own->barriers[barrier];
     uint32_t lanes = mask;
@@ -161,8 +165,8 @@ static uint32_t lanes_meeting(const struct warp *w, uint32_t barrier, uint32_t m
     return lanes;
 }
 
-/* Let those go on at a barrier register for whom nobody is missing that is not excused. Lanes that
- * come too late, since they were, do not wait for those. */
+/* Free the groups at a barrier register whose view has no lane missing, `excused` ones apart.
+ * Excused lanes that come later do not wait for those that have gone. */
 static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
     const uint32_t state = GROUP_BARRIER + barrier;
     for (uint32_t i = 0; i < w->depth; i++) {
@@ -173,13 +177,13 @@ static void free_barrier(struct warp *w, uint32_t barrier, uint32_t excused) {
         if (wanted & ~there & ~excused) continue;
         free_groups(w, state, (wanted & there) | g.mask);
         forget(w, barrier, (wanted & there) | g.mask);
-        i = UINT32_MAX; /* from the first one again */
+        i = UINT32_MAX; /* begin anew: other groups may be free now */
     }
 }
 
-/* The same at a warpsync, whose lanes say themselves whom they wait for. Those that come together
- * go on together, whomever they name, as compilers expect: what they do for lanes of a mask alone
- * they cut down to that themselves. Only at an exclusive one each mask's lanes go on apart. */
+/* Free the groups at a WARPSYNC whose named lanes have all come. Groups that are freed together go
+ * on as one, whichever lanes they named: compilers restrict what only some of them do by masks. At
+ * an exclusive one, the lanes of each mask go on as a group of their own. */
 static void free_warpsync(struct warp *w, uint32_t state) {
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
@@ -198,7 +202,8 @@ static void free_warpsync(struct warp *w, uint32_t state) {
     }
 }
 
-/* Let all lanes that a collective is for act as one, at the copy of it where the first ones are. */
+/* If all lanes of a collective have come, make them the active group, at the copy of the oldest
+ * group; false if there is no such collective. */
 static bool gather(struct warp *w) {
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
@@ -215,9 +220,9 @@ static bool gather(struct warp *w) {
     return false;
 }
 
-/* Nobody is left who has not yielded: then nobody has any more, and the group with the lowest lane
- * comes first, be it that which yielded last (h200: yield_turns.csv). Its place, or the depth
- * if there is none. */
+/* All groups that could go on have yielded: make them all ready, and return the index of the one
+ * with the lowest lane, even if it yielded last (h200: yield_turns.csv); the depth if there is
+ * none. */
 static uint32_t first_yielded(struct warp *w) {
     uint32_t first = w->depth;
     for (uint32_t i = 0; i < w->depth; i++) {
@@ -230,8 +235,8 @@ static uint32_t first_yielded(struct warp *w) {
     return first;
 }
 
-/* Free whoever can go on, and let the newest group do so that is ready, as a card does (h200:
- * group_orders.csv); is there one? */
+/* Free all groups that need not wait any longer, and make the newest ready one active, as a card
+ * does (h200: group_orders.csv); false if there is none. */
 static bool go_on(struct warp *w, uint32_t excused) {
     for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++)
         free_barrier(w, barrier, excused);
@@ -248,10 +253,11 @@ static bool go_on(struct warp *w, uint32_t excused) {
     return true;
 }
 
-/* Nobody is active. Barrier registers do not wait for lanes that have yielded nor, if nobody could
- * go on else, for those that have left a loop past the barrier and wait at a warpsync: compilers
- * write such loops, and a card goes on (random PTX, seeds 105079 and 106653). Nor do lanes then
- * wait in a circle. */
+/* No group is active: choose the next one. Convergence barriers do not wait for lanes that have
+ * yielded. If no group can go on then, they do not wait for lanes at a WARPSYNC or a collective
+ * either, since compilers write loops that lanes leave past the barrier, and a card goes on (random
+ * PTX, seeds 105079 and 106653). If still no group can, groups wait for each other in a circle:
+ * then barriers wait for no lane but those at a barrier of the block. */
 static void settle(struct warp *w) {
     w->mask = 0;
     w->own->turns = 0;
@@ -261,7 +267,8 @@ static void settle(struct warp *w) {
     go_on(w, ~lanes_in(w, GROUP_BLOCK));
 }
 
-/* The active group has gone on for long: the others have their turns before it comes again. */
+/* The active group has run for long: put it at the bottom of the stack, so that all others come
+ * first. */
 static void let_others(struct warp *w) {
     push(w, w->pc, w->mask);
     const struct stack_entry own = w->stack[w->depth - 1];
@@ -270,8 +277,9 @@ static void let_others(struct warp *w) {
     settle(w);
 }
 
-/* Let the active group part: the smaller half goes on first, as on a card (h200:
- * group_orders.csv), and of equal ones that at `pc`, if `stays`, or that at `target`. */
+/* Split the active group: `taken` goes on at target, the rest at pc. The smaller part goes on
+ * first, as on a card (h200: group_orders.csv); of equal parts the rest, if `stays`, else the taken
+ * one. */
 static void part(struct warp *w, uint32_t taken, uint32_t target, uint32_t pc, bool stays) {
     const uint32_t rest = w->mask & ~taken;
     if (bits_count(rest) < bits_count(taken) + stays) {
@@ -297,7 +305,7 @@ void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {
 void converge_scatter(struct warp *w, const uint32_t target[32]) {
     const uint32_t first = target[bits_lowest(w->mask)], taken = like_lowest(w->mask, target);
     if (taken == w->mask) w->pc = first;
-    else part(w, taken, first, w->pc, false); /* the others do it again */
+    else part(w, taken, first, w->pc, false); /* the rest executes the branch again */
 }
 
 void converge_leave(struct warp *w, uint32_t lanes) {
@@ -311,7 +319,7 @@ void converge_enter(struct warp *w, uint32_t barrier) {
     w->pc++;
 }
 
-/* Who waited for these lanes alone goes on before them. */
+/* Groups that waited for these lanes alone go on before the active one. */
 void converge_break(struct warp *w, uint32_t barrier, uint32_t lanes) {
     forget(w, barrier, lanes);
     w->pc++;
@@ -346,7 +354,7 @@ void converge_restore(struct warp *w, uint32_t barrier, uint32_t lanes, const ui
     }
 }
 
-/* Put the active lanes aside, those apart that say something else. */
+/* Put the active lanes on the stack, as a group for each value that a row has for them. */
 static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
     for (uint32_t left = w->mask, mine; left; left &= ~mine) {
         mine = like_lowest(left, said);
@@ -355,8 +363,8 @@ static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
     settle(w);
 }
 
-/* Put those of the active lanes aside that say the same as the lowest one; the others do it again.
- */
+/* Put the active lanes on the stack that have the same value in a row as the lowest one; the others
+ * execute the instruction again. */
 static void put_first(struct warp *w, const uint32_t said[32], uint32_t state) {
     const uint32_t mine = like_lowest(w->mask, said);
     push(w, w->pc, w->mask & ~mine);
@@ -393,7 +401,7 @@ void converge_disperse(struct warp *w, const struct uop *code) {
         w->mask &= ~g.mask;
         push(w, (uint32_t)code[g.pc].imm, g.mask);
     }
-    if (w->mask) w->pc++; /* who was not collected goes on */
+    if (w->mask) w->pc++; /* lanes that were not collected go on */
     else settle(w);
 }
 

@@ -15,7 +15,7 @@
 #define NS_PER_MS     1000000u
 #define MOST_SLEEP_NS (1u << 20)
 
-/* A special register in one lane at cycle t. */
+/* The value of a special register in one lane at cycle t. */
 static uint64_t special_of(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t lane,
                            uint64_t t) {
     const uint32_t bit = 1u << lane,
@@ -33,8 +33,8 @@ static uint64_t special_of(const struct sm *sm, uint32_t warp, uint32_t number, 
     case REGISTER_VIRTID: return (uint64_t)sm->place[warp] << 8;
     case REGISTER_VIRTCFG: return sm->m->cfg->max_warps_sm << 8;
     case REGISTER_VIRTUALSMID: return sm->id;
-    case REGISTER_GLOBALTIMERLO: return t * 1000000 / sm->m->cfg->shader_khz;
-    case REGISTER_GLOBALTIMERHI: return t * 1000000 / sm->m->cfg->shader_khz >> 32;
+    case REGISTER_GLOBALTIMERLO: return t * NS_PER_MS / sm->m->cfg->shader_khz;
+    case REGISTER_GLOBALTIMERHI: return t * NS_PER_MS / sm->m->cfg->shader_khz >> 32;
     case REGISTER_CLOCKHI: return t >> 32;
     case REGISTER_SMEMSZ: return sm->m->program->meta.smem_size;
     default: return t;
@@ -53,7 +53,8 @@ void sass_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at) 
     }
 }
 
-/* Where control bits are obeyed, a branch that nobody takes costs its stall count alone. */
+/* Does the warp go on behind the instruction for the price of its stall count alone? So it does
+ * behind a branch that no lane takes, where control bits are obeyed. */
 static bool falls_through(const struct sm *sm, const struct warp *w, const struct uop *u,
                           uint32_t taken) {
     const struct program *p = sm->m->program;
@@ -61,14 +62,15 @@ static bool falls_through(const struct sm *sm, const struct warp *w, const struc
     return u->sub == SASS_EXIT || (u->sub == SASS_BRA && !taken);
 }
 
-/* Look when the next instruction can issue, from that cycle on. */
+/* Find out when the warp's next instruction can issue, from a cycle on. */
 static void go_on_at(struct sm *sm, uint32_t warp, uint64_t at) {
     if (sm->m->program->control) obey_refresh(sm, warp, at, WAIT_ALU);
     else warp_refresh(sm, warp, at, WAIT_ALU);
 }
 
-/* Whoever is active goes on, some perhaps where a branch leads; if nobody is, all have exited, or
- * they wait at the barrier of the block, or for each other for ever. */
+/* Let the warp go on after an instruction that may have changed the active group. With no group
+ * active, all lanes have exited, or wait at a barrier of the block, or wait for each other for
+ * ever, a fault. */
 static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t taken, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     if (w->mask) {
@@ -77,15 +79,15 @@ static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ta
     } else if (!w->live) {
         block_warp_exit(sm, warp, t);
     } else {
-        w->mask = w->live; /* for who is told of what goes wrong */
+        w->mask = w->live; /* findings and faults name the live lanes */
         if (converge_gather(w)) barrier_arrive(sm, warp, &sm->m->program->code[w->pc], t);
         else sm_fault(sm, warp, (uint32_t)bits_lowest(w->live), t, ERROR_DIVERGENT_BARRIER);
     }
 }
 
-/* Sleep until a clock of so many nanoseconds ticks: of the least power of two that is more (h200:
- * naps.csv), a millisecond at most, as PTX has it. The lanes sleep that are not to let others go
- * on, or of whose warp no others can. */
+/* NANOSLEEP: sleep until the next multiple of the least power of two nanoseconds above the operand
+ * (h200: naps.csv), which is a millisecond at most, as PTX has it. Without .WARP (q) the other
+ * groups have their turn first, and the lanes sleep only if there are no other groups. */
 static void sleep_until_tick(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
                              uint64_t t) {
     const struct config *cfg = sm->m->cfg;
@@ -100,7 +102,8 @@ static void sleep_until_tick(struct sm *sm, uint32_t warp, const struct uop *u, 
     }
     uint64_t at = t + cfg->sleep_least, tick = 1;
     while (tick <= wanted && tick < MOST_SLEEP_NS) tick *= 2;
-    const uint64_t ticks = t * NS_PER_MS / cfg->shader_khz / tick + 1; /* kHz: clocks of a ms */
+    const uint64_t ticks =
+        t * NS_PER_MS / cfg->shader_khz / tick + 1; /* shader_khz: clocks of a millisecond */
     const uint64_t wakes = (ticks * tick * cfg->shader_khz + NS_PER_MS - 1) / NS_PER_MS;
     if (wanted && wakes > at) at = wakes;
     go_on_at(sm, warp, at);
@@ -111,7 +114,7 @@ static uint32_t operand_predicate(const struct uop *u, const struct warp *w) {
     return number & SASS_NOT ? ~lanes : lanes;
 }
 
-/* Go on as arithmetic does: what it has written is there after its latency. */
+/* Go on as behind arithmetic: the result is there after the instruction's latency. */
 static void advance(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     for (uint32_t i = 0; i < u->dst_count && !sm->m->program->control; i++) {
@@ -151,7 +154,7 @@ static void move_barrier(struct sm *sm, uint32_t warp, const struct uop *u, uint
     advance(sm, warp, u, t);
 }
 
-/* Read what the last barrier that reduces has found, as a number and as a predicate. */
+/* B2R.RESULT: read the result of the warp's last BAR.RED, as a number and as a predicate. */
 static void read_reduced(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
                          uint64_t t) {
     struct warp *w = &sm->warps[warp];
@@ -164,8 +167,8 @@ static void read_reduced(struct sm *sm, uint32_t warp, const struct uop *u, uint
     advance(sm, warp, u, t);
 }
 
-/* Call routines outside of the code for the lanes that go to one; they go on where they return to.
- */
+/* Perform the calls of lanes whose target is a routine outside of the code, such as malloc or
+ * vprintf; these lanes go on at their return addresses. */
 static void call_routines(struct sm *sm, uint32_t warp, const uint32_t *low, uint32_t active,
                           uint32_t target[32], uint64_t t) {
     const uint32_t *back = sm->warps[warp].rows + (LAST_ARGUMENT - 1) * 32u;
@@ -177,7 +180,7 @@ static void call_routines(struct sm *sm, uint32_t warp, const uint32_t *low, uin
     }
 }
 
-/* Go where a register says; an address that is none of an instruction is a fault. */
+/* Jump to the addresses in a register; an address that is not that of an instruction is a fault. */
 static void jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
@@ -199,7 +202,8 @@ static void jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t act
     converge_scatter(w, target);
 }
 
-/* Routines outside see what the warp has stored: it waits for that, and issues the call again. */
+/* Must the warp wait before it calls routines outside of the code, which see what it has stored? If
+ * so, it issues the call again later. */
 static bool awaits_stores(struct sm *sm, uint32_t warp, const struct uop *u) {
     struct warp *w = &sm->warps[warp];
     if (u->q != JUMP_ANYWHERE || !w->accesses_pending) return false;
@@ -208,11 +212,10 @@ static bool awaits_stores(struct sm *sm, uint32_t warp, const struct uop *u) {
     return true;
 }
 
-/* Which lanes of the active ones a branch takes: each for itself. Or the whole group if one of them
- * does, also lanes that a guard leaves out: loops go round so that find a uniform register for each
- * lane in turn, and what they write of these is for all. Or
- * the whole group if the active ones are not, or are, those that a mask names: where lanes have
- * masks of their own, compilers let only those that have the first one's be active. */
+/* The lanes that take a branch. A plain one: those active lanes whose predicate holds. BRA.ANY: the
+ * whole group if any active lane takes it, even lanes that the guard leaves out, as compilers write
+ * loops that serve one lane at a time through uniform registers. BRA.DIV and BRA.CONV: the whole
+ * group if the active lanes are not, or are, all the lanes that a mask names. */
 static uint32_t taken(const struct uop *u, const struct warp *w, const struct lanes *lanes,
                       uint32_t active) {
     const uint32_t named = operand_row(lanes, u->a)[0] & w->live;
@@ -224,7 +227,7 @@ static uint32_t taken(const struct uop *u, const struct warp *w, const struct la
     }
 }
 
-/* Wait for the lanes of a mask. */
+/* WARPSYNC, or the begin of a collective: wait for the lanes that a register names. */
 static void synchronise(struct sm *sm, uint32_t warp, const struct uop *u,
                         const struct lanes *lanes) {
     struct warp *w = &sm->warps[warp];
@@ -234,15 +237,38 @@ static void synchronise(struct sm *sm, uint32_t warp, const struct uop *u,
     else converge_sync(w, of, u->q);
 }
 
-/* May it name a predicate beside its guard? */
+/* Can the instruction have a predicate operand beside its guard? */
 static bool has_predicate(uint32_t op) {
     return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_BREAK || op == SASS_EXIT;
 }
 
-/* Does only a part of a group do this together? The others go on behind it. */
+/* Does the instruction act on the active lanes as a group of their own, so that lanes which its
+ * guard leaves out must be split off first? */
 static bool is_for_some(uint32_t op) {
     return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_YIELD || op == SASS_SLEEP ||
            op == SASS_WARPSYNC || op == SASS_COLLECTIVE || op == SASS_BAR;
+}
+
+/* Execute an instruction that leaves the active group as it is: one that moves values of special or
+ * barrier registers, or groups asynchronous copies and waits for them. False if it is another. */
+static bool keeps_group(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                        uint64_t t) {
+    switch (u->sub) {
+    case SASS_BMOV:
+    case SASS_BMOV_READ: move_barrier(sm, warp, u, active, t); return true;
+    case SASS_S2R:
+    case SASS_S2R_64: read_special(sm, warp, u, active, t); return true;
+    case SASS_B2R: read_reduced(sm, warp, u, active, t); return true;
+    case SASS_LDGDEPBAR:
+        if (sm->copies) copy_commit(sm, warp);
+        advance(sm, warp, u, t);
+        return true;
+    case SASS_DEPBAR:
+        sm->warps[warp].pc++;
+        if (!sm->copies || copy_wait(sm, warp, u->q)) warp_refresh(sm, warp, t, WAIT_ALU);
+        return true;
+    default: return false;
+    }
 }
 
 void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
@@ -290,21 +316,11 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         }
         converge_block(w);
         break;
-    case SASS_BMOV:
-    case SASS_BMOV_READ: move_barrier(sm, warp, u, active, t); return;
-    case SASS_S2R:
-    case SASS_S2R_64: read_special(sm, warp, u, active, t); return;
-    case SASS_LDGDEPBAR:
-        if (sm->copies) copy_commit(sm, warp);
-        advance(sm, warp, u, t);
-        return;
-    case SASS_DEPBAR:
-        w->pc++;
-        if (!sm->copies || copy_wait(sm, warp, u->q)) warp_refresh(sm, warp, t, WAIT_ALU);
-        return;
-    case SASS_B2R: read_reduced(sm, warp, u, active, t); return;
     case SASS_TRAP: sm_fault(sm, warp, bits_lowest(active), t, ERROR_TRAP); return;
-    default: w->pc++; break;
+    default:
+        if (active && keeps_group(sm, warp, u, active, t)) return;
+        w->pc++;
+        break;
     }
     go_on(sm, warp, u, active, t);
 }
