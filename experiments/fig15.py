@@ -108,7 +108,7 @@ def plot_curve(records: Sequence[Record], ax: Any, column: str = "speedup") -> A
         ax.plot(x, y, marker=markers[name], label=name, markersize=3, **bold)
     ax.set_xticks(range(max(BEYOND) + 1), ["K", *(f"+{n}" for n in (*PRINTED, *BEYOND))])
     ax.set_ylim(0)
-    ax.set_ylabel("Speedup over static" if column == "speedup" else "Waiting for memory (%)")
+    ax.set_ylabel("Speedup over static" if column == "speedup" else "Waiting for shared mem. (%)")
     if column == "speedup":
         ax.legend(ncols=4, loc="lower center", fontsize=6)
     else:

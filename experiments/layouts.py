@@ -62,16 +62,17 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
 
 
 def plot_stretches(records: Sequence[Record], ax: Any) -> Any:
-    """Draw sectors of an access, the share of loads that the L2 answers, and the time, over a thread's stretch."""
+    """Draw the sectors of an access, the time, and the bytes that DRAM reads for each byte needed, over the number of
+    consecutive elements that a thread works on."""
     own = stretched(records)
     base = own[1]["cycles"]
-    ax.plot(STRETCHES, [r["requests"] / accesses(r) for r in own.values()], "o-", label="sectors")
-    ax.plot(STRETCHES, [r["cycles"] / base for r in own.values()], "s--", label="time (1 with 1)")
-    ax.plot(STRETCHES, [reread(r) for r in own.values()], "^:", label="bytes read per byte")
+    ax.plot(STRETCHES, [r["requests"] / accesses(r) for r in own.values()], "o-", label="sectors per access")
+    ax.plot(STRETCHES, [r["cycles"] / base for r in own.values()], "s--", label="time over that of 1")
+    ax.plot(STRETCHES, [reread(r) for r in own.values()], "^:", label="DRAM bytes per byte")
     ax.set_xscale("log", base=2)
     ax.set_xticks(STRETCHES, STRETCHES)
     ax.set_ylim(0, 40)
-    ax.set_xlabel(f"stretch of a thread ({FINE})")
+    ax.set_xlabel(f"consecutive elements per thread ({FINE})")
     figures.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
@@ -84,7 +85,7 @@ def plot_tables(records: Sequence[Record], ax: Any) -> Any:
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set_xticks(SPREAD, SPREAD)
-    ax.set_xlabel(f"places read by a warp ({FINE})")
+    ax.set_xlabel(f"different addresses read by a warp ({FINE})")
     ax.set_ylabel("clk per read")
     figures.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax

@@ -68,8 +68,8 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
     figures.reference_line(ax, 1, "")
     ax.set_xticks(range(len(FIRST)), efforts)
     ax.set_ylim(0, 1.6)
-    ax.set_xlabel("effort: Baseline / Hand-written / TELEPORT", fontsize=6)
-    ax.set_ylabel("Kernel time")
+    ax.set_xlabel("lines of code over those of the baseline: baseline / hand-written / TELEPORT", fontsize=6)
+    ax.set_ylabel("Time over baseline")
     figures.legend(ax, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
@@ -82,10 +82,10 @@ def plot_all(records: Sequence[Record], ax: Any) -> Any:
         rows = own | {"mean": mean_of(own)}
         shown += [{"program": name, "form": form, "speed": value} for name, value in rows.items()]
     shown.sort(key=lambda r: [*PROGRAMS, "mean"].index(str(r["program"])))
-    figures.grouped_bars(ax, shown, x="program", hue="form", y="speed")
+    figures.grouped_bars(ax, shown, x="program", hue="form", y="speed", series=FORMS)  # the colours of the first panel
     figures.reference_line(ax, 1, "")
     ax.tick_params(axis="x", labelsize=5, rotation=60)
-    ax.set_ylabel("Speed over Baseline")
+    ax.set_ylabel("Speedup over baseline")
     figures.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
@@ -106,7 +106,7 @@ def plot_memory(records: Sequence[Record], ax: Any) -> Any:
     ax.set_yscale("log", base=2)
     ax.set_yticks([0.5, 1, 2, 4, 8, 16], ["1/2", "1", "2", "4", "8", "16"])
     ax.tick_params(axis="x", labelsize=5, rotation=60)
-    ax.set_ylabel("TELEPORT / Baseline")
+    ax.set_ylabel("TELEPORT / baseline")
     figures.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 

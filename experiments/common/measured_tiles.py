@@ -44,10 +44,11 @@ def plot(rows: Sequence[Record], ax: Any) -> Any:
     """Draw the speeds of tiled programs over the Baseline's, and the geometric means."""
     own = speeds(rows)
     shown = [{"program": name, "form": form, "speed": own[form][name]} for name in own[HAND] for form in FORMS]
-    figures.grouped_bars(ax, shown, x="program", hue="form", y="speed")
+    series = (BASELINE, *FORMS)  # so that each form has its colour of the simulated panels
+    figures.grouped_bars(ax, shown, x="program", hue="form", y="speed", series=series)
     figures.reference_line(ax, 1, "")
     ax.tick_params(axis="x", labelsize=5, rotation=60)
-    ax.set_ylabel(f"{measured.card(rows)}, measured")
+    ax.set_ylabel(f"Speedup ({measured.card(rows)}, measured)")
     figures.legend(ax, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 

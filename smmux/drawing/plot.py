@@ -59,7 +59,8 @@ def grouped_bars(
     or, "inside", upright at its foot, or above it where it is shorter than the label, as `number` formats it; "inside"
     the axis begins at 0 and ends over what is highest; "above", for wide figures, write it level above bar and marks.
     marks: further columns, drawn over the bars of the records that have them; to each the keywords of `Axes.plot`, with
-    a label for the legend. series: values of `hue` that come first, and keep their colour where no record has them.
+    a label for the legend. series: values of `hue` that come first; one that no record has keeps its colour, so that
+    panels of a figure can agree on colours.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
     series = list(dict.fromkeys([*series, *(record[hue] for record in records)]))
@@ -69,12 +70,15 @@ def grouped_bars(
     within = {group: [name for name in series if (group, name) in height] for group in groups}
     for i, name in enumerate(series):
         present = [j for j, group in enumerate(groups) if name in within[group]]
+        if not present:
+            continue
         places = [within[groups[j]].index(name) - (len(within[groups[j]]) - 1) / 2 for j in present]
         bars = ax.bar(
             [j + place * width for j, place in zip(present, places, strict=True)],
             [height[groups[j], name] for j in present],
             width,
             label=str(name),
+            color=f"C{i}",
             hatch=HATCHES[i % len(HATCHES)],
             edgecolor="black",
         )

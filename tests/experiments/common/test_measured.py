@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from experiments.common import measured
@@ -37,7 +38,8 @@ def test_panel_of_a_real_card(tmp_path: Path, as_paper: list[dict[str, Any]]) ->
     assert found[MEAN, "VTB"] == pytest.approx(1.0)
     assert found[MEAN, BEST] == pytest.approx(1.6**0.5)
     ax = measured.plot(rows, Figure().add_subplot())
-    assert [len(bars) for bars in ax.containers] == [3, 2, 0, 1]
+    assert [len(bars) for bars in ax.containers] == [3, 2, 1]
+    assert ax.containers[2][0].get_facecolor() == to_rgba("C3"), "that of the best, though no CO-VTB was measured"
     assert "VTB_pipe 16 kB" in measured.table(rows)
     assert measured.caption(rows) == " Last panel: Card, measured, with 16 kB of shared memory (marks: 48 kB)."
     assert measured.caption([]) == ""
