@@ -1,11 +1,15 @@
-/* The clockwork. SMs advance alone through windows of W cycles: exact, because memory answers
- * nothing that leaves an SM within W. The dispatcher does answer a block's end within W. An SM
- * therefore stops where its next block may start; after each pass over the SMs the dispatcher hands
- * out blocks as far as all have run, and those that stopped go on in a further one. Memory follows
- * in a pass of its own. Where one partition alone has more than a host thread's share of that, the
- * threads would wait for it: then it lags behind by a window and follows in the first pass of the
- * SMs' next one. That too is exact as long as two windows are no longer than the fastest reply
- * takes. */
+/* The main loop of a launch, window by window.
+ *
+ * Each SM advances alone through a window of W cycles. That is exact, since memory takes longer
+ * than W to answer anything that an SM sends. The dispatcher is faster: it may start a block within
+ * W cycles of another one's end. So an SM stops where its next block may start. After each pass
+ * over the SMs the dispatcher hands out blocks for the time to which all SMs have run, and the SMs
+ * that have stopped go on in a further pass.
+ *
+ * Memory follows in a pass of its own. Where one partition alone is more work than a host thread's
+ * share, the other threads would wait for it. Then memory lags behind by a window: it follows in
+ * the first pass over the SMs in their next window. That is exact, too, as long as two windows
+ * together are no longer than the fastest reply takes. */
 #include "chip/gpu.h"
 
 #include <assert.h>
@@ -17,16 +21,16 @@
 #include "chip/whole.h"
 #include "sm/operands.h"
 
-/* More clocks than the fastest reply takes on any shipped machine with detailed memory (185 to
- * 319), so that none of their windows is cut short. Flat memory may take 100,000 clocks to reply:
- * without a limit other SMs would run on for as long after a fault, and nobody would ask for 16
- * times as long whether the user wants to stop. */
+/* The longest window, in clocks. It is longer than the fastest reply of any shipped machine with
+ * detailed memory takes (185 to 319), so that it cuts none of their windows short. Flat memory may
+ * take 100,000 clocks to reply: without a limit the other SMs would run on for as long after a
+ * fault, and the user could not interrupt the run for 16 times as long (POLL_WINDOWS). */
 #define MAX_WINDOW   512u
-#define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
+#define POLL_WINDOWS 16u /* windows between two looks whether the user wants to stop */
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-/* The levels behind the SMs' caches of instructions and constants. */
+/* Create the second and third level of instructions and constants. */
 static enum error create_supply(struct gpu *g) {
     const struct config *cfg = g->l->cfg;
     enum error e = third_create(&g->third, cfg);
@@ -44,6 +48,34 @@ static enum error create_supply(struct gpu *g) {
     return e;
 }
 
+/* Divide the SMs into groups: TPCs, or as many TPCs as contain whole second levels. */
+static void divide(struct gpu *g) {
+    const struct config *cfg = g->l->cfg;
+    const uint32_t shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
+    g->group_sms = cfg->sms_per_tpc;
+    while (g->group_sms % shared) g->group_sms += cfg->sms_per_tpc;
+    g->group_tpcs = g->group_sms / cfg->sms_per_tpc;
+    g->groups = (cfg->sm_count + g->group_sms - 1) / g->group_sms;
+}
+
+/* Create the SMs with their ports, and the reports of their groups. */
+static enum error create_sms(struct gpu *g) {
+    const uint32_t count = g->l->cfg->sm_count;
+    const struct sm_bytes each = sm_bytes(&g->machine);
+    divide(g);
+    g->sms = lines_alloc_whole(count * sizeof *g->sms);
+    g->ports = lines_alloc(count * sizeof *g->ports);
+    g->reports = lines_alloc(g->groups * sizeof *g->reports);
+    g->used = lines_alloc_whole(count * each.used);
+    g->sparse = lines_alloc(count * each.sparse);
+    if (!g->sms || !g->ports || !g->reports || !g->used || !g->sparse) return ERROR_NO_MEMORY;
+    enum error e = OK;
+    for (uint32_t i = 0; !e && i < count; i++)
+        e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i], g->used + i * each.used,
+                    g->sparse + i * each.sparse);
+    return e;
+}
+
 static enum error create(struct gpu *g, struct outcome *out) {
     const struct launch *l = g->l;
     const struct config *cfg = l->cfg;
@@ -51,22 +83,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
     if (e) return e;
     if (l->check && (e = observer_create(&g->observer, &g->machine, &out->fault))) return e;
     const uint32_t preloads = g->machine.preload ? preload_tags(cfg) : 0;
-    g->sms = lines_alloc_whole(cfg->sm_count * sizeof *g->sms);
-    g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
-    const uint32_t shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
-    g->group_sms = cfg->sms_per_tpc; /* or as many TPCs as end where a second level does */
-    while (g->group_sms % shared) g->group_sms += cfg->sms_per_tpc;
-    g->group_tpcs = g->group_sms / cfg->sms_per_tpc;
-    g->groups = (cfg->sm_count + g->group_sms - 1) / g->group_sms;
-    g->reports = lines_alloc(g->groups * sizeof *g->reports);
-    const struct sm_bytes each = sm_bytes(&g->machine);
-    g->used = lines_alloc_whole(cfg->sm_count * each.used);
-    g->sparse = lines_alloc(cfg->sm_count * each.sparse);
-    if (!g->sms || !g->ports || !g->reports || !g->used || !g->sparse) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < cfg->sm_count; i++) {
-        uint8_t *used = g->used + i * each.used, *sparse = g->sparse + i * each.sparse;
-        if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i], used, sparse))) return e;
-    }
+    if ((e = create_sms(g))) return e;
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
     if (g->program.control && (e = constants_create(&g->constants, cfg))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
@@ -104,18 +121,18 @@ static void destroy(struct gpu *g) {
 
 /* ---- the clock --------------------------------------------------------------------------- */
 
-/* Behind the last SM of a group: the last group may have fewer. */
+/* The end of a group's SMs; the last group may have fewer than the others. */
 static struct sm *end_of(const struct gpu *g, uint32_t group) {
     const uint32_t end = (group + 1) * g->group_sms, all = g->l->cfg->sm_count;
     return g->sms + (end < all ? end : all);
 }
 
-/* How many SMs a group has. */
+/* The number of SMs of a group. */
 static uint32_t sms_of(const struct gpu *g, uint32_t group) {
     return (uint32_t)(end_of(g, group) - &g->sms[group * g->group_sms]);
 }
 
-/* The second levels of a group: how many, and the first one. */
+/* The number of second levels of a group, and in *first where they begin. */
 static uint32_t seconds_of(const struct gpu *g, uint32_t group, struct second ***first) {
     if (!g->seconds) return 0;
     const uint32_t each = g->l->cfg->icache2_sms;
@@ -123,7 +140,7 @@ static uint32_t seconds_of(const struct gpu *g, uint32_t group, struct second **
     return (sms_of(g, group) + each - 1) / each;
 }
 
-/* How many TPCs a group has. */
+/* The number of TPCs of a group. */
 static uint32_t tpcs_of(const struct gpu *g, uint32_t group) {
     const uint32_t each = g->l->cfg->sms_per_tpc;
     return (sms_of(g, group) + each - 1) / each;
@@ -132,7 +149,7 @@ static uint32_t tpcs_of(const struct gpu *g, uint32_t group) {
 /* Are there blocks that have no SM yet? */
 static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->dispatch.total; }
 
-/* Write down what the clock wants to know of a group. */
+/* Update the report of a group from the state of its SMs. */
 static void report(struct gpu *g, uint32_t group) {
     const struct sm *first = &g->sms[group * g->group_sms], *end = end_of(g, group);
     struct report r = {.next = NEVER, .reach = NEVER};
@@ -153,8 +170,8 @@ static void report(struct gpu *g, uint32_t group) {
     g->reports[group] = r;
 }
 
-/* Let the SMs of a group go on to the end of the window, or until they need to know the next block.
- */
+/* Let the SMs of a group run to the end of the window, or to where they need to know the next
+ * block; then let their TPCs send what they have for memory. */
 static void run_group(void *context, uint32_t group) {
     struct gpu *g = context;
     struct sm *first = &g->sms[group * g->group_sms], *end = end_of(g, group);
@@ -171,8 +188,8 @@ static void run_group(void *context, uint32_t group) {
         g->mem->model->send(g->mem, group * g->group_tpcs + i, g->ports, g->window_end);
 }
 
-/* One item of a pass. Partitions come first: where all transactions go to one of them, it is the
- * longest item. The observer is as long, and goes before them. */
+/* Do one item of a pass, in which host threads take items in order. The longest come first: the
+ * observer, then the partitions (one may have all transactions), then the groups of SMs. */
 static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
     if (g->observer && item-- == 0) {
@@ -189,8 +206,8 @@ static void run_item(void *context, uint32_t item) {
     run_group(g, group);
 }
 
-/* How long a window may be: half as long if memory is to lag. Longer ones are cheaper, since each
- * touches all SMs. */
+/* The length of a window in cycles, half of it if memory lags. The longer it is the better, since
+ * each window touches the state of all SMs. */
 static uint32_t window_of(const struct gpu *g, bool lag) {
     const struct launch *l = g->l;
     uint32_t w = g->mem->model->min_reply(g->mem);
@@ -211,7 +228,7 @@ bool gpu_first_fault(const struct gpu *g, struct fault *out) {
     return first != NULL;
 }
 
-/* A cycle before which nothing happens, as far as SMs and memory know. */
+/* The cycle of the next event that SMs and memory know of; NEVER: they know of none. */
 static uint64_t next_cycle(const struct gpu *g) {
     uint64_t at = g->mem->model->next_reply(g->mem);
     for (uint32_t group = 0; group < g->groups; group++)
@@ -219,8 +236,8 @@ static uint64_t next_cycle(const struct gpu *g) {
     return at;
 }
 
-/* The end of the window that begins at t: W cycles after the first event, as far as replies are
- * known. NEVER: nothing will happen any more. */
+/* The end of the window that begins at t: `window` cycles after the first event, but no later than
+ * replies are known. NEVER: nothing will happen any more. */
 static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
     const uint64_t next = next_cycle(g), known = g->mem->model->known(g->mem, t);
     if (next == NEVER) return known;
@@ -228,8 +245,9 @@ static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
     return end < known ? end : known;
 }
 
-/* Answer what is known as far as all SMs have run: which blocks replace those that have ended, and
- * what the third level has. Returns whether that is to the end of the window. */
+/* Answer the SMs for the time to which all have run: start blocks in place of those that have
+ * ended, and answer for constants and the third level. True if all SMs have run to the end of the
+ * window. */
 static bool answer(struct gpu *g) {
     uint64_t reach = NEVER;
     bool finished = false, asked = false;
@@ -247,8 +265,9 @@ static bool answer(struct gpu *g) {
     return reach >= g->window_end;
 }
 
-/* The least time between the arrival of the last block at a barrier of the grid and its end, which
- * other SMs must not have passed when they hear of it. */
+/* The smallest value of the parameter grid_sync: the clocks from the last block's arrival at a
+ * barrier of the grid to the barrier's end. No SM may have run beyond that end when it is told of
+ * it. */
 enum {
 #define PARAM(name, unit, min, max, doc) LEAST_##name = (int)(min),
 #include "tables/config.def"
@@ -258,7 +277,7 @@ _Static_assert(LEAST_grid_sync >= MAX_WINDOW,
                "a window ends before what happens in it is answered");
 _Static_assert(EVENTS_CLOCKS >= MAX_WINDOW, "SMs have room for what they note in a window");
 
-/* Let the blocks go on that wait for each other, if all of the grid do. */
+/* If all blocks of the grid wait at a barrier of the grid, let them go on. */
 static void sync_grid(struct gpu *g) {
     const struct config *cfg = g->l->cfg;
     uint32_t arrived = 0;
@@ -276,8 +295,8 @@ static void sync_grid(struct gpu *g) {
     for (uint32_t group = 0; group < g->groups; group++) report(g, group);
 }
 
-/* Let all SMs run to the end of the window, and memory from where it is to the window's begin, t.
- * An SM that waits for the next block goes on when those behind it have caught up. */
+/* Let all SMs run from t to the end of the window, and memory to t, as far as it lags behind. An SM
+ * that waits for its next block goes on when all others have run as far. */
 static void run_window(struct gpu *g, uint64_t t) {
     g->partitions = g->mem->model->begin(g->mem, t, true);
     if (g->observer) observer_turn(g->observer, g->sms);
@@ -289,10 +308,11 @@ static void run_window(struct gpu *g, uint64_t t) {
     if (g->program.syncs_grid) sync_grid(g);
 }
 
+/* Have all blocks of the grid ended? */
 static bool ended(const struct gpu *g) { return g->dispatch.finished == g->dispatch.total; }
 
-/* Has nothing more to happen? What was asked for ahead comes in after the grid's end, too, so that
- * it does not depend on the windows how much of that was counted. */
+/* Is the launch over? Lines of instructions that were prefetched, and answers to stores, still come
+ * in after the last block's end: otherwise what is counted of them would depend on the windows. */
 static bool over(const struct gpu *g) {
     bool supplied = false;
     for (uint32_t group = 0; group < g->groups; group++)
@@ -322,7 +342,7 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         const uint32_t window = window_of(g, lag);
         uint64_t end = window_end(g, t, window);
         const bool limited = l->max_cycles && !ended(g), last = limited && t >= l->max_cycles;
-        /* Memory does not lag where that would cut this window short, either. */
+        /* Let memory catch up also where its lag would make this window shorter. */
         if (g->mem->model->lags(g->mem, t) && (!lag || last || end < t + window)) {
             g->mem->model->catch_up(g->mem, g->ports, t, g->pool);
             g->host.passes++;

@@ -1,6 +1,6 @@
-/* Races in global memory. The observer follows what the SMs have noted, window by window and in one
- * order (cycle, SM), so that it finds the same whatever the windows and host threads; it runs
- * beside the SMs, a window behind them. */
+/* Races in global memory. SMs note their accesses and what orders them (sm/events.h). The observer
+ * reads these notes, window by window, in one order (cycle, SM), so that its findings do not depend
+ * on windows and host threads. It runs beside the SMs, a window behind them. */
 #ifndef SMMUX_OBSERVER_H
 #define SMMUX_OBSERVER_H
 
@@ -9,16 +9,16 @@
 struct observer;
 struct findings;
 
-/* The observer of a launch; the machine gets to know which instructions it watches. NULL in *out if
- * no array can race. `fault` says what is too large. */
+/* Create the observer of a launch, and set m->watched, the instructions that it watches. *out is
+ * NULL if no array can have races. If the launch is too large to be observed, `fault` says why. */
 enum error observer_create(struct observer **out, struct machine *m, struct fault *fault);
 void observer_free(struct observer *o);
 
-/* Between windows: let the SMs write other halves of their notes. */
+/* Between windows: swap the two halves of the SMs' notes, one to be written and one to be read. */
 void observer_turn(struct observer *o, struct sm *sms);
-/* Follow what was noted in the window before, at any time of the next one. */
+/* Read the notes of the window before; may run at the same time as the SMs. */
 void observer_follow(struct observer *o);
-/* What it has found so far. */
+/* The findings so far. */
 const struct findings *observer_findings(const struct observer *o);
 
 #endif

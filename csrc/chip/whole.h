@@ -1,5 +1,5 @@
-/* The machine while one launch runs on it: what the clockwork (gpu.c) moves, and what the launch
- * gave is collected from (collect.c). */
+/* The state of the machine while one launch runs on it: gpu.c advances it, and collect.c collects
+ * the launch's results from it. */
 #ifndef SMMUX_WHOLE_H
 #define SMMUX_WHOLE_H
 
@@ -11,15 +11,15 @@
 #include "chip/supply.h"
 #include "chip/watch.h"
 
-/* What the clock wants to know of a group's SMs after a pass. A group is a TPC, or more of them if
- * they share a second level of instructions and constants. */
+/* What the main loop needs to know of a group of SMs after a pass. A group is a TPC, or several
+ * that share a second level of instructions and constants. */
 struct report {
-    _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
-    uint64_t reach;             /* all have run to this cycle; NEVER: they have faults */
-    bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
-    bool late;             /* stores of blocks that have ended are */
-    bool supplied;         /* instructions or constants are on their way to its SMs, */
-    bool asked;            /* constants that nobody has answered for yet */
+    _Alignas(64) uint64_t next; /* no event before this cycle, except replies to come */
+    uint64_t reach;             /* all its SMs have run to this cycle; NEVER: they have faults */
+    bool finished, faulty;      /* an ended block is to be replaced; an SM has a fault */
+    bool late;                  /* stores of blocks that have ended are not yet answered */
+    bool supplied;              /* instructions or constants are on their way to its SMs */
+    bool asked;                 /* constants have been asked for and not yet answered */
 };
 
 struct gpu {
@@ -28,18 +28,19 @@ struct gpu {
     struct program program;
     struct sm *sms;
     struct port *ports;
-    uint8_t *used, *sparse; /* places of the SMs, sm_bytes each */
+    uint8_t *used, *sparse; /* memory of the SMs' arrays, sm_bytes for each SM */
     struct memsys *mem;
     struct pool *pool;
     struct dispatch dispatch;
-    struct observer *observer;          /* of global memory; NULL: not wanted */
-    struct report *reports;             /* per group */
-    struct second **seconds;            /* NULL: the machine has none */
-    uint8_t *second_lines;              /* what is known of their lines */
-    struct third *third;                /* the same */
-    struct constant_servers *constants; /* the same; or the program obeys no control bits */
+    struct observer *observer; /* of races in global memory; NULL: not wanted */
+    struct report *reports;    /* per group */
+    struct second **seconds;   /* NULL: the machine has none */
+    uint8_t *second_lines;     /* the state of their lines */
+    struct third *third;       /* NULL: the machine has none */
+    struct constant_servers
+        *constants; /* NULL: there are none, or the program obeys no control bits */
     uint32_t groups, group_sms, group_tpcs, second_count;
-    uint32_t partitions; /* that take part in the pass */
+    uint32_t partitions; /* partitions that take part in the pass */
     uint64_t window_end;
     struct host_work host;
     struct watch watch;
