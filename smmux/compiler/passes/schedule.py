@@ -1,8 +1,8 @@
 """List scheduling: each block in the order of its critical path, as an assembler would for the card.
 
 Between fences, the ready operation with the longest path of latencies below it goes first. Memory order is kept where
-accesses of any two threads of a warp may alias. When the values live at one time reach a limit, operations go first
-that end more of them than they make, and else in program order, until there is room again.
+accesses of any two threads of a warp may alias. While as many values are live as the limit allows, operations that end
+the lives of more values than they begin go first, and without any such, operations go in program order.
 """
 
 from __future__ import annotations
@@ -60,16 +60,15 @@ class Schedules:
                 self._bodies.append((place[block], first, dag))
 
     def reorder(self, function: Function, live: int) -> None:
-        """Reorder every block of a copy of the function. live: values held at one time, from which on no others are
-        added but in program order."""
+        """Reorder every block of a copy of the function. live: the budget of values that are live at the same time."""
         for position, first, dag in self._bodies:
             instrs = function.blocks[position].instrs
             instrs[first:-1] = [instrs[first + i] for i in dag.order(live)]
 
 
 def _carried(block: Block) -> dict[Reg, Reg]:
-    """Next value to present value of the variables of a loop that this block ends: a counter should not be advanced
-    before its last reader, or a copy is needed."""
+    """For the variables of the loop whose last block this is: the register of the next value, and that of the present
+    one. A counter that is advanced before the last reader of its present value needs a copy."""
     return {
         src: phi.dsts[0]
         for target in block.successors
@@ -107,7 +106,7 @@ class _Dag:
         self.before = list(map(len, before))
         self.height = self._heights()
         self.pressure = _Pressure.of(body, reads, live_out)
-        self._orders: list[tuple[int, int, list[int]]] = []  # with the budgets, after the first, that lead to each
+        self._orders: list[tuple[int, int, list[int]]] = []  # what _order has returned so far
 
     def _heights(self) -> list[int]:
         """Longest path of latencies from each instruction to the end of the block."""
@@ -117,7 +116,7 @@ class _Dag:
         return height
 
     def order(self, budget: int) -> list[int]:
-        """Positions in their new order, where no more than so many values should be live."""
+        """Positions of the instructions in their new order, for a budget of values live at the same time."""
         for below, most, order in self._orders:
             if below < budget <= most:
                 return order
@@ -126,13 +125,20 @@ class _Dag:
         return order
 
     def _order(self, budget: int) -> tuple[int, int, list[int]]:
-        """Of the operations that can start now the one with the longest path below it, or else the one that can start
-        first. Budgets make a difference only by which side of them live values are on: those beyond the first number
-        returned, up to the second, all lead to the same order."""
+        """The positions in the order of a list schedule that keeps to a budget of live values.
+
+        Below the budget, of the operations whose operands are there the one with the longest path below it goes next,
+        or, if there is none, the one whose operands are there first. At the budget, an operation that frees values goes
+        next, or the next one of the program.
+
+        Returns (below, most, order): all budgets b with below < b <= most give this order, since a budget matters only
+        by which of the numbers of live values met on the way reach it.
+        """
         pressure, height = self.pressure.copy(), self.height
         waiting, earliest = list(self.before), [0] * len(height)
+        # Heaps of operations all of whose predecessors have gone; an operation may be in several.
         program = [i for i, count in enumerate(waiting) if count == 0]  # by position
-        ready = [(-height[i], i) for i in program]  # operands there
+        ready = [(-height[i], i) for i in program]  # by the path below, once operands are there
         pending: list[tuple[int, int]] = []  # by the time at which operands are there
         freeing = [(pressure.change[i], -height[i], i) for i in program if pressure.change[i] < 0]
         heapq.heapify(ready)
@@ -173,7 +179,7 @@ class _Dag:
 
 
 def _order_memory(body: list[Instr], warp: WarpOrder, before: list[set[int]]) -> None:
-    """Put accesses behind those that they must not pass, and none past a fence."""
+    """Add the predecessors that memory asks for: earlier accesses that an access must not pass, and fences."""
     fence: int | None = None
     gate: int | None = None  # an access that stands for all before it
     since: list[int] = []  # everything after the fence

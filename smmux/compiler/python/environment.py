@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from smmux.compiler import ir
@@ -311,11 +311,7 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]
                 continue
             if key[0] == f.id and key[1] in f.forks:
                 raise f.forks[key[1]]
-            kinds = " or ".join(sorted({type_name(v) for v in values}))
-            what = f"what {f.source.name!r} returns" if key[1] == ".return" else f"variable {written(label(key))!r}"
-            if all(isinstance(v, ArrayRef) for v in values):
-                kinds += " with other strides"
-            raise f.error(node, f"{what} is {kinds} here, depending on the path; give it one type on every path")
+            raise _conflict(f, node, key, values)
         if (
             len(values) < len(envs)
             and all(v.known for v in leaves(template))
@@ -325,6 +321,15 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]
         variables[key] = variable(f, _template(values), label(key))
     again(f, chosen)
     return variables, list(unsure)
+
+
+def _conflict(f: Frame, node: ast.AST, key: Key, values: Sequence[Anything]) -> CompileError:
+    """The error of a variable, or of what the function returns, whose type depends on the path."""
+    kinds = " or ".join(sorted({type_name(v) for v in values}))
+    what = f"what {f.source.name!r} returns" if key[1] == ".return" else f"variable {written(label(key))!r}"
+    if all(isinstance(v, ArrayRef) for v in values):
+        kinds += " with other strides"
+    return f.error(node, f"{what} is {kinds} here, depending on the path; give it one type on every path")
 
 
 def either(f: Frame, name: str, a: Anything, b: Anything) -> Anything:
