@@ -13,7 +13,7 @@
 #define ROW_UNIFORM 0x8000u
 #define ROW_NONE    0xffffu
 #define MAX_ROWS    0x7fffu /* of each */
-#define SPARE_ROWS  8u      /* behind the registers, for results that nobody wants */
+#define SPARE_ROWS  8u      /* rows behind the registers, for results that are dropped */
 
 /* What few arithmetic operations need beside their effect. */
 enum need {
@@ -24,7 +24,7 @@ enum need {
     NEED_VALUES = 16, /* what lanes hold says how long it takes */
 };
 
-/* Who executes an instruction. */
+/* Which part of the SM executes an instruction. */
 enum path {
     PATH_ALU,
     PATH_LANES, /* arithmetic, too; its result comes as data of shared memory do */
@@ -32,7 +32,8 @@ enum path {
     PATH_CONTROL
 };
 
-/* Of an instruction that takes a unit of its class or, where that is busy, an SFU. */
+/* UNIT_EITHER is the `unit` of an instruction that takes a unit of its class or, if that is busy,
+ * an SFU. */
 enum { UNIT_EITHER = UNIT_KINDS, UNIT_COUNT };
 
 /* A decoded instruction. */
@@ -53,8 +54,8 @@ struct uop {
         struct {
             uint16_t d, b, c, q;
         };
-        uint16_t data[4]; /* of a memory access; of an 8-byte atomic d, dh, b, bh; of a
-                             16-byte one what it reads */
+        uint16_t data[4]; /* of a memory access; of an 8-byte atomic d, dh, b, bh; of a 16-byte one
+                             what it reads */
     };
     uint16_t dst; /* the (first) entry of ready[] written */
     union {

@@ -4,7 +4,8 @@
 
 #include "kernel/decode.h"
 
-/* Who checks one program, at one instruction after the other, and fills one struct program. */
+/* The state while a program is checked and decoded into a struct program, instruction by
+ * instruction. */
 struct decoder {
     struct program *p;
     const struct insn *code;

@@ -241,7 +241,7 @@ static void end_columns(struct dram *d, uint32_t b, uint64_t at, bool write, uin
 /* The last burst of the bank's request goes out at that clock. */
 static inline void complete(struct dram *d, uint32_t entry, uint64_t at, bool write) {
     uint64_t end = at + (write ? d->t.wl : d->t.cl) + d->t.burst;
-    /* A write of another pseudo channel may be through before a read; nobody waits for it. */
+    /* A write of another pseudo channel may be complete before a read; no request waits for it. */
     if (end < d->last_end) end = d->last_end;
     d->last_end = end;
     d->pool[entry].time = end;

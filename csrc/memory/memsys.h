@@ -1,6 +1,6 @@
 /* The timestamped port between the SMs and the rest of the chip.
  *
- * The clockwork (gpu.c) advances every SM alone through a window [t, t1). A packet sent at
+ * The main loop (chip/gpu.c) advances every SM alone through a window [t, t1). A packet sent at
  * cycle s never causes a reply before s + min_reply(), so the memory system, advanced to t0, knows
  * every reply before t0 + min_reply(). It may lag: while SMs run from t to t1, the partitions serve
  * what was sent before t, if t1 <= t0 + min_reply(). One pass does both, TPC by TPC and partition
@@ -8,8 +8,8 @@
  * partition partition.
  *
  * Values: a partition reads and writes memory in order of arrival (cycle, SM, sequence);
- * loads put their lanes into the registers at that moment, where the scoreboard keeps
- * everybody away from them until the last reply is in. Scheduling (FR-FCFS) decides only when
+ * loads write their registers at that moment; the scoreboard lets no instruction read them
+ * until the last reply is in. Scheduling (FR-FCFS) decides only when
  * replies leave.
  */
 #ifndef SMMUX_MEMSYS_H
@@ -35,14 +35,14 @@ enum access_kind {
     ACCESS_PRELOAD
 };
 
-/* Where answers go, in the order of sinks.def. */
+/* What the answers of an access go to, in the order of sinks.def. */
 enum sink {
 #define SINK(id, function, doc) SINK_##id,
 #include "tables/sinks.def"
     SINK_COUNT
 };
 
-#define MAX_LINE 256u /* bytes of the largest line that holds data; arrays begin at multiples */
+#define MAX_LINE 256u /* bytes of the largest line with data; arrays begin at multiples of it */
 
 struct buffers;
 
@@ -58,8 +58,8 @@ struct buffer {
     const struct buffers *all; /* not NULL: of lanes that go to several of these, this is none */
 };
 
-/* Where the host keeps a device address. NULL if that lies outside the array: a segment, which is
- * aligned, may begin in front of it. */
+/* The host's address of a device address; NULL if that lies outside of the array, as the begin of
+ * an aligned segment may. */
 static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
     const uint32_t offset = address - b->address;
     return offset < b->bytes ? b->host + offset : NULL;
@@ -74,7 +74,7 @@ static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
 
 /* One memory instruction of one warp, alive until its last transaction is answered.
  *
- * Loaded values go to the warp's registers when the memory reads them: nobody looks at a
+ * Loaded values go to the warp's registers when the memory reads them: no instruction reads a
  * register before its reply is in. */
 struct access {
     uint32_t *rows; /* the registers: word i of a load goes to row dst[i] */
@@ -103,15 +103,15 @@ static inline uint32_t *access_row(const struct access *a, uint32_t i) {
 
 /* One transaction: an aligned segment of device memory and the lanes it serves. */
 struct packet {
-    uint64_t cycle; /* leaves the SM */
+    uint64_t cycle; /* at which it leaves the SM */
     struct access *access;
     uint32_t addr;  /* first byte of the segment */
     uint32_t lanes; /* lanes of the access it serves */
     uint16_t bytes; /* 32, 64, 128 (or the fetch line) */
     uint16_t sm;
-    bool whole;  /* stores that have joined one write all of the segment with it */
-    bool rides;  /* a store that has joined the one before it, and takes neither room nor time */
-    bool shares; /* a store that has the place of another part of its line */
+    bool whole; /* a store that writes all of its segment together with those that have joined it */
+    bool rides; /* a store that has joined the one in front of it, and takes no place and no time */
+    bool shares; /* a store in the place of a store to another part of its line */
 };
 
 struct reply {
@@ -120,14 +120,14 @@ struct reply {
 };
 
 #define MAX_MISSES     64u /* lines on their way to one cache of an SM, unless that says how many */
-#define SUPPLY_PACKETS 64u /* of the level behind its instructions and constants */
+#define SUPPLY_PACKETS 64u /* packets of the second level of instructions and constants */
 
 /* How many transactions an SM can have in flight beyond its credits: the last access may overdraw
  * them by a warp's segments, of each of four words if it is local, and those that fill its caches,
  * sector by sector at most, take none.
  */
 uint32_t port_extra(const struct config *cfg);
-/* For how many lines on their way a cache of an SM has entries. */
+/* How many pending misses a cache of an SM can have. */
 uint32_t misses_of(const struct cache_shape *shape);
 
 /* What an SM shows to the memory system: the packets that it has sent in the window, sorted by
@@ -141,19 +141,19 @@ struct port {
     uint32_t ahead_first, ahead_count; /* those from ahead_first on have yet to leave */
 };
 
-/* Check all that holds of a port between two events. */
+/* Check the invariants of a port between two events. */
 #ifdef SMMUX_CHECK
 void port_check(const struct port *port);
 #else
 static inline void port_check(const struct port *port) { (void)port; }
 #endif
-/* Make the front of the packets' array free again; those from out_first on move there. */
+/* Move the packets that have yet to leave to the front of the array. */
 void port_trim(struct port *port);
 
 struct dram;
 struct memsys;
 
-/* What a model of memory does for the clockwork. */
+/* The functions of a model of memory that the main loop calls. */
 struct memory_model {
     void (*destroy)(struct memsys *m);
     /* The least time from packet.cycle to reply.cycle. */

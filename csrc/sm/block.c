@@ -161,7 +161,8 @@ static void leave_queue(struct sm *sm, uint32_t slot) {
     memmove(sm->queue + i, sm->queue + i + 1, (sm->queue_count - i) * sizeof *sm->queue);
 }
 
-/* The block that is asked next; NULL: nobody is, or the management has failed. */
+/* The waiting block that is to be served next, by the management; NULL: there is none, or the
+ * management has failed. */
 static struct block *next_block(struct sm *sm, const bool stuck[2]) {
     uint32_t slots[MAX_BLOCKS], index = 0;
     const uint32_t count = candidates(sm, stuck, slots);
@@ -171,8 +172,8 @@ static struct block *next_block(struct sm *sm, const bool stuck[2]) {
     return sm->fault.code == OK ? &sm->blocks[slots[index]] : NULL;
 }
 
-/* Serve blocks until nobody is left who could be. Who is served may make room for others to start,
- * since one block less waits. */
+/* Serve waiting blocks until none can be served. Serving one may let another start, since one block
+ * fewer waits. */
 static void serve_queue(struct sm *sm, uint64_t t) {
     bool stuck[2] = {false, false};
     struct block *b;

@@ -13,7 +13,7 @@ struct uop;
 /* A slot for a block that is resident: what its warps have in common. */
 struct block {
     bool used, started;     /* used but not started: waits for its static part */
-    bool holds;             /* dynamic shared memory */
+    bool holds;             /* it holds its dynamic shared memory */
     bool region;            /* between an opening and a closing barrier (Figure 1) */
     bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
     bool synced;            /* has completed a barrier */
@@ -33,7 +33,8 @@ struct block {
     uint64_t first_define, last_use;    /* cycles of shared-memory accesses, NEVER and 0: none */
     uint64_t warp_slots;                /* bit per warp slot */
     uint32_t barrier_pc;
-    uint32_t tile_lines; /* of its tile, or of what it wants before it starts; 0: none */
+    uint32_t tile_lines; /* lines of its tile, or of the preload that it waits for before its start;
+                            0: none */
     uint32_t tile_base, tile_pending; /* in shared memory; lines on their way */
     uint64_t tile_users;              /* bit per warp slot: the warp may still load from the tile */
 };
@@ -47,9 +48,10 @@ struct coming_block {
 
 /* Let a block start at that cycle, to which the SM has yet to run. */
 void block_add(struct sm *sm, uint32_t block, uint64_t cycle);
-/* Start those that are due, or end a barrier of the grid. */
+/* Start the blocks that are due, or end a barrier of the grid. */
 void block_start_due(struct sm *sm);
-/* The SM stops, at the barrier where the block waits or before its first instruction. */
+/* Record a fault of a block, at the barrier where it waits or before its first instruction: the SM
+ * stops. */
 void block_fault(struct sm *sm, const struct block *b, enum error code);
 /* A block ended at cycle `end`: the SM runs no further than to where the next one may start. */
 void block_await_next(struct sm *sm, uint64_t end);
@@ -57,11 +59,12 @@ void block_await_next(struct sm *sm, uint64_t end);
 void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
 /* The last lanes of a warp have exited. */
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
-/* How much later than the first a warp leaves a barrier that so many have left before. */
+/* How many clocks after the first warp another one leaves a barrier, if `before` warps have left
+ * before it. */
 uint32_t block_leaves(const struct sm *sm, uint32_t before);
 /* An access of the block's has been answered. */
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
-/* A line of the block's tile has come, or nobody will use the tile any more. */
+/* A line of the block's tile has come, or the tile has had its last use. */
 void block_tile_moved(struct sm *sm, uint32_t block, uint64_t t);
 
 #endif

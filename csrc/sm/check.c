@@ -102,7 +102,7 @@ static struct interval *interval_of(struct sm *sm, const struct block *b) {
     return &sm->check->blocks[b - sm->blocks];
 }
 
-/* Note what orders accesses to global memory, if somebody watches those. */
+/* Note an event that orders accesses to global memory, if these are watched. */
 static void note(struct sm *sm, const struct block *b, enum event_kind kind, uint32_t warp) {
     if (sm->m->watched) events_add(&sm->check->events, sm, b, kind, warp);
 }
@@ -149,8 +149,8 @@ void check_grant(struct sm *sm, const struct block *b) {
     i->start = i->fresh[1] = check_epoch(sm->check);
 }
 
-/* Whoever takes part knows afterwards what any of them did, and what any of them knew. Lanes that
- * have exited count, as at barriers. */
+/* Each lane that takes part knows afterwards what any of the others did or knew. Lanes that have
+ * exited take part, as they do at barriers. */
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes) {
     struct check *c = sm->check;
     note(sm, &sm->blocks[sm->warps[warp].block], EVENT_SYNCWARP, warp);
@@ -234,8 +234,8 @@ static void report_exit(struct sm *sm, const struct block *b, uint64_t t, bool d
     }
 }
 
-/* Who is told of the end has all that was done before it behind him; so have others, of whom it is
- * not known that they are not. */
+/* Threads that learn of the end of a phase are ordered behind all accesses before it. All threads
+ * of the block are taken to be so, since it is not known which of them have learned of it. */
 void check_phase(struct sm *sm, const struct block *b) {
     interval_of(sm, b)->start = check_epoch(sm->check);
     note(sm, b, EVENT_BARRIER, 0);

@@ -1,14 +1,14 @@
-/* Data races in shared memory, reads of what nobody wrote, accesses to what the block has released,
- * barriers that not all threads reach. Races in global memory are found by the chip, which reads
- * what the checks of its SMs note (events.h).
+/* The checks of one SM: data races in shared memory, loads of uninitialised shared memory, accesses
+ * to memory that the block has released, barriers that not all threads reach. Races in global
+ * memory are found by the observer of the chip, which reads what the checks note (events.h).
  *
- * Each piece of shared memory has shadow records of who accessed it last. Two accesses by different
- * threads of a block race if a barrier does not order them and one of them writes; atomics do not
- * race among themselves. The threads of a warp run in lockstep on the modelled machines: what it
- * alone orders is a warning, and a race in the strict form, which takes as order in a warp only
- * cuda.syncwarp, as CC 7.x does.
+ * Each piece of shared memory has shadow records of the threads that accessed it last. Two accesses
+ * by different threads of a block race if a barrier does not order them and one of them writes;
+ * atomics do not race among themselves. The threads of a warp run in lockstep on the modelled
+ * machines: a pair that lockstep alone orders is a warning. In the strict form it is a race: there
+ * only cuda.syncwarp orders the threads of a warp, as on CC 7.x.
  *
- * Checks look on: they change no value and no cycle. */
+ * Checks change no value and no cycle. */
 #ifndef SMMUX_CHECK_H
 #define SMMUX_CHECK_H
 
@@ -21,7 +21,7 @@ enum check_mode { CHECK_NONE, CHECK_RACES, CHECK_RACES_STRICT, CHECK_MODE_COUNT 
 /* The checks of one SM; NULL if there is no memory for them. */
 struct check *check_create(const struct machine *m, enum check_mode mode);
 void check_free(struct check *check);
-/* What they have found so far. */
+/* The findings so far. */
 const struct findings *check_findings(const struct check *check);
 /* What they have noted for the observer of global memory. */
 struct events *check_events(struct check *check);

@@ -179,7 +179,8 @@ static ALWAYS_INLINE uint32_t segments_of(struct memop *op, enum sm_cache_id cac
                      : coalesce(cfg, op->addr, lanes, op->u->width, store, seg);
 }
 
-/* Texture values are those at launch: nobody may write the array (launch.c). */
+/* Perform a texture load at once: values are those at launch, since the program may not write the
+ * array (launch.c). */
 static void read_now(struct access *a) { access_perform(a, a->mask); }
 
 /* The access is under way: take its credits, and let its registers wait for the replies. */
@@ -228,7 +229,7 @@ static ALWAYS_INLINE void issued(struct memop *op, struct access *a, uint32_t pe
     if (!op->follows) memop_next(op);
 }
 
-/* Nobody takes part: the unit is held, and that is all. */
+/* Issue an access without active lanes, which holds its unit and does nothing else. */
 static bool issue_empty(struct memop *op) {
     lsu_charge(op, op->sm->m->cfg->issue_global, 1);
     memop_next(op);
@@ -328,7 +329,7 @@ NOINLINE static bool issue_tiled(struct memop *op, const struct buffer *buffer) 
 
 /* Where only values count an access is served at once. */
 NOINLINE static bool issue_now(struct memop *op, const struct buffer *buffer) {
-    op->whole = false; /* nobody has looked */
+    op->whole = false; /* not looked for here */
     struct access *a = describe(op, buffer);
     count_global(op, NULL, 0);
     access_perform(a, a->mask);

@@ -18,17 +18,18 @@ bool lsu_serve(struct memop *op);
 void lsu_data_rows(const struct memop *op, const uint32_t *rows[4]);
 /* Record a fault at this instruction; returns false. */
 bool lsu_fault(struct memop *op, uint32_t lane, enum error code, int64_t address);
-/* Fill in op->addr, moved by shift. True if all active lanes are aligned and, before the move,
- * inside [base, base + bytes); else the first one that is not has faulted. */
+/* Fill in op->addr with the lanes' addresses plus `shift`. False if the address of an active lane,
+ * without shift, is not aligned or lies outside of [base, base + bytes): the first such lane has
+ * faulted. */
 bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
                    enum error code);
-/* Keep the unit busy for so many clocks. */
+/* Keep the unit busy for `busy` clocks, and the return path for `passes` passes. */
 void lsu_charge(struct memop *op, uint32_t busy, uint32_t passes);
-/* The access takes so many bank passes of shared memory, and then has its values, of so many words
- * a lane. */
+/* Let the access take `passes` passes over the banks of shared memory; its values, `words` per
+ * lane, are there then. */
 void lsu_passes(struct memop *op, uint32_t passes, uint32_t words);
-/* Say when the destinations have their values, READY_PENDING if nobody knows, and what for others
- * wait till then. */
+/* Set the cycle at which the destination registers have their values (READY_PENDING: not known
+ * yet), and the reason for which readers wait until then. */
 void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind);
 
 #endif

@@ -1,26 +1,27 @@
-/* One memory instruction while it issues: what lsu.c (shared, constant) and global.c have in
- * common. */
+/* A memory instruction while it issues, as lsu.c (shared memory), constants.c and global.c serve
+ * it. */
 #ifndef SMMUX_MEMOP_H
 #define SMMUX_MEMOP_H
 
 #include "sm/exec.h"
 #include "sm/scoreboard.h"
 
-/* The warp's instruction at cycle t, and for whom it is done. */
+/* A warp's memory instruction that issues at cycle t for its active lanes. */
 struct memop {
     struct sm *sm;
     const struct subcore *core;
     struct warp *w;
     const struct uop *u;
     uint32_t warp, pc, active;
-    uint64_t t;   /* from when on it passes through the pipe: when it issues, unless it is queued */
-    bool whole;   /* all lanes ask for words side by side, from a line's first on */
-    bool more;    /* a part of an access of which a part is under way already */
-    bool follows; /* and a further part follows: until then the warp does not go on */
-    bool spanned; /* no active lane goes below `lowest` or above `highest`, or has a bit in its
-                     address below 16 that `odd` has not */
+    uint64_t
+        t; /* cycle at which it enters the memory pipe: that of its issue, unless it is queued */
+    bool whole;   /* all lanes access consecutive words, from the first of a line on */
+    bool more;    /* it is a part of an access of which another part is under way already */
+    bool follows; /* a further part follows, before which the warp does not go on */
+    bool spanned; /* `lowest` and `highest` bound the active lanes' addresses, and `odd` has all
+                     bits below 16 that any of them has */
     uint32_t lowest, highest, odd;
-    const struct copy *copy; /* where an asynchronous copy goes; NULL: it is none */
+    const struct copy *copy; /* where an asynchronous copy writes; NULL: it is no copy */
     uint32_t addr[32];       /* per lane; inactive lanes hold an arbitrary value */
 };
 

@@ -149,8 +149,8 @@ static bool written(const struct visit *v, uint32_t piece) {
            (c->atomics && c->atomic[0][piece] >= v->fresh);
 }
 
-/* Report this lane's load if nobody has written the piece. Other compilers load words beside those
- * that are needed, so that of several of theirs one will do. */
+/* Report a lane's load if the piece has not been written. Compiled code may load further words
+ * beside those that it needs: of such a wide load one written word is enough. */
 static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t first = piece_of(v, v->op->addr[lane]);
     const bool wide = v->op->u->width > 4 && v->op->sm->m->program->sass;
@@ -168,7 +168,8 @@ static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-/* Report who left the value that this lane's store replaces; note it if it stores the same one. */
+/* Report the race with the store whose value this lane's store replaces; only a note if both values
+ * are the same. */
 static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t shift = v->check->shift, value = stored(v, piece, lane);
     uint32_t there = 0;
@@ -256,7 +257,7 @@ static inline uint32_t foreign(uint32_t tag, uint32_t start, uint32_t own) {
     return (tag >= start ? 1u : 0u) & (((tag ^ own) & who) != 0 ? 1u : 0u);
 }
 
-/* A race, or a load of what nobody wrote? Then it takes a closer look. */
+/* Does a load need a closer look: may it race, or be of memory that was not written? */
 static inline uint32_t look_load(const struct visit *v, struct piece p, uint32_t own) {
     const uint32_t store = p.tag[BY_STORE];
     return (store < v->fresh ? 1u : 0u) | foreign(store, v->start, own);

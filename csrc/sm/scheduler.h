@@ -119,7 +119,7 @@ static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct subcore *s) {
     return s->ready ? sched_with_unit(sm, s, s->ready, s->slot) : 0;
 }
 
-/* The warps that can issue earliest after a slot in which nobody can, and when (*t). */
+/* The warps that can issue first after a slot in which none can, and at which cycle (*t). */
 uint64_t sched_after_slot(const struct sm *sm, const struct subcore *s, uint64_t *t);
 
 /* The warps that are ready first of those that wait, of which there is one at least, and whose unit

@@ -1,14 +1,14 @@
-/* Shadow memory: who last accessed each piece of an SM's shared memory, and when. It is shared by
- * check.c, which is told of blocks and barriers, and races.c, which looks at accesses. */
+/* Shadow memory: which threads last accessed each piece of an SM's shared memory, and when. check.c
+ * uses it for blocks and barriers, races.c for accesses. */
 #ifndef SMMUX_SHADOW_H
 #define SMMUX_SHADOW_H
 
 #include "base/bits.h"
 #include "sm/check.h"
 
-/* A tag says who accessed a piece: epoch | several | warp slot | lane, 0: nobody. The epoch counts
- * barriers of the SM, so that all tags of an earlier interval, or of an earlier block, are smaller
- * than the interval's first. */
+/* A tag names the thread that accessed a piece: epoch | several | warp slot | lane; 0: none. The
+ * epoch counts barriers of the SM, so that all tags of an earlier interval, or of an earlier block,
+ * are smaller than the interval's first. */
 #define TAG_LANE    0x1fu
 #define TAG_WARP    0x7e0u
 #define TAG_THREAD  (TAG_WARP | TAG_LANE)
@@ -16,17 +16,17 @@
 #define TAG_EPOCH   12u
 #define EPOCHS      (1u << (32 - TAG_EPOCH))
 
-#define MOST_BARRIERS 64u /* that are remembered as such */
+#define MOST_BARRIERS 64u /* words of shared memory that are remembered as barriers */
 
-/* Accesses that races tell apart. */
+/* Kinds of accesses that make a difference to races. */
 enum access_class { BY_STORE, BY_LOAD, BY_ATOMIC, ACCESS_CLASSES };
 
 /* What a block has done since its last barrier, and what counts as written by it. */
 struct interval {
     uint32_t start;    /* tags below are ordered by a barrier, or of another block */
     uint32_t fresh[2]; /* tags below do not initialise the static and the dynamic part */
-    bool met;          /* at a barrier, once at least */
-    bool holds;        /* its dynamic part, as its barriers say, whatever the management does */
+    bool met;          /* its threads have met at a barrier, at least once */
+    bool holds;        /* it has its dynamic part, by its barriers, whatever the management does */
 };
 
 /* Tags of a piece and the instructions that left them, BY_STORE and BY_LOAD; apart, since nearly
@@ -58,14 +58,14 @@ struct check {
     uint32_t *atomic[2]; /* first and second tags of atomics */
     uint16_t *atomic_pc[2];
     struct interval blocks[MAX_BLOCKS]; /* by block slot */
-    lane_epochs *known; /* by warp: tags of a lane below known[warp][observer][lane] are
-                         * ordered before what the observer does */
+    lane_epochs *known; /* by warp: tags of a lane below known[warp][observer][lane] are * ordered
+                           before what the observer does */
     struct {
         uint32_t late;   /* lanes that have met others of their block before */
         uint16_t pc[32]; /* per lane */
     } exits[MAX_WARPS];
-    uint32_t barriers[MOST_BARRIERS]; /* words that are asynchronous ones: 1 + address; the oldest
-                                       * make way */
+    uint32_t barriers[MOST_BARRIERS]; /* words that are asynchronous ones: 1 + address; the oldest *
+                                         make way */
     uint32_t barrier_count;
     struct events events;
     struct findings findings;

@@ -136,7 +136,7 @@ static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buf
     sm->count.transaction_bytes += bytes;
 }
 
-/* Ask for sectors of a pending line that are not on their way: nobody has asked for them, or they
+/* Ask for sectors of a pending line that are not on their way: they have not been asked for, or
  * have come and been replaced since. */
 static void ask_for(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer, uint32_t miss,
                     uint32_t sectors, uint64_t at) {
@@ -374,7 +374,7 @@ static void install(struct sm *sm, const struct miss *m, const struct access *fi
     memcpy(cache_data(c, index) + inside, fill->data[0], fill->addr[1]);
 }
 
-/* Hand what has come out to those who wait; returns those who have all that they want, in turn. */
+/* Give sectors that have come to a line's waiters; returns those that have all, oldest first. */
 static uint32_t hand_out(struct sm *sm, const struct sm_cache *c, struct miss *m,
                          const struct access *fill) {
     uint32_t node = m->first;

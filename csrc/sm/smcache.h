@@ -40,10 +40,10 @@ struct waiter {
 struct sm_cache {
     struct cache cache;
     struct misses misses;
-    void *place; /* of what is known of its lines */
+    void *place; /* memory of its lines' state */
     bool present;
     uint32_t miss_limit;
-    uint64_t fills; /* how often sectors have come so far */
+    uint64_t fills; /* number of times that sectors have come */
 };
 
 /* A line that an SM asks of the level behind its caches of instructions and constants. */
@@ -52,8 +52,8 @@ struct ask {
     struct access *access;
 };
 
-/* A line of the program that has been looked up and was there. Until the next line comes into the
- * cache the same look-up finds it in the same way, and has nothing more to ask for ahead. */
+/* A line of the program that was found in the cache. Until another line comes in, looking it up
+ * again finds it in the same way, and prefetches nothing new. */
 struct settled {
     uint64_t fills; /* of the cache so far */
     uint32_t line, way;
@@ -78,8 +78,8 @@ static inline uint32_t smcache_absent(const struct sm_cache *c, uint32_t index, 
 
 enum error smcache_init(struct sm *sm);
 void smcache_free(struct sm *sm);
-/* Let the L1 forget its lines, so that later loads read what other SMs have written; who waits for
- * a line that is on its way still gets it. */
+/* Invalidate the lines of the L1, so that later loads read what other SMs have written. Accesses
+ * that wait for a line on its way still get it. */
 void smcache_invalidate(struct sm *sm);
 /* Check all that holds of the caches and their pending misses between two events. */
 #ifdef SMMUX_CHECK
@@ -87,23 +87,26 @@ void smcache_check(const struct sm *sm);
 #else
 static inline void smcache_check(const struct sm *sm) { (void)sm; }
 #endif
-/* Can the warp have that piece of the program? If not, it has been asked for. */
+/* Put a piece of the program into the warp's buffer. False if the cache lacks it: it has been asked
+ * for. */
 bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece);
 /* The warp begins: its buffer is empty. */
 void smcache_begin_warp(struct sm *sm, uint32_t warp);
-/* Take the sectors that are there, and wait for the others, which are asked for from cycle `at` on,
- * those of each line so many clocks apart; returns how many lines those are of. */
+/* Load the sectors that are there, and wait for the others, which are asked for from cycle `at` on,
+ * line by line, `apart` clocks after each other. Returns how many lines lack sectors. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart);
-/* Tell the L1 of a store, an atomic or a load that goes past it. keeps: it is a store whose sectors
- * come into the L1 if it writes them whole. */
+/* Update the L1 for a store, an atomic or a load that bypasses it. keeps: sectors that a store
+ * writes whole come into the L1. */
 void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n,
                    bool keeps);
-/* Let some lanes of an access wait for a line, as the first of the list. */
+/* Put lanes of an access at the front of a list of waiters for a line. */
 void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes);
-/* The line has come: take all from the list, first come first, and let their accesses go on. */
+/* A line has come: empty its list of waiters, in the order in which they came, and let their
+ * accesses go on. */
 void smcache_serve(struct sm *sm, uint32_t *waiters, uint64_t t);
-/* Put what has come of a line into its cache, and serve the accesses that wait for that. */
+/* Sectors of a line have come: put them into the cache, and serve the accesses that wait for them.
+ */
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t);
 
 #endif

@@ -25,7 +25,8 @@ enum warp_state {
     WARP_EXITED
 };
 
-/* Lanes that wait, where they go on, and where they meet those below. */
+/* Lanes that wait, the pc at which they go on, and that at which they meet the lanes of the entry
+ * below. */
 struct stack_entry {
     uint32_t pc, mask, rpc;
     uint32_t others; /* of compiled code (converge.h) */
@@ -44,19 +45,19 @@ struct warp {
     uint8_t block;             /* block slot in the SM */
     uint8_t state;             /* enum warp_state */
     uint8_t depth;             /* of the stack */
-    bool parted;               /* lanes of its next instruction are done (own->served) */
+    bool parted;               /* some lanes of its next instruction are done (own->served) */
     uint32_t *rows;            /* [row_count][32] */
     uint64_t *ready;           /* per register, then predicate: cycle of the value, READY_PENDING */
-    uint8_t *producer;         /* enum wait of whoever writes it */
+    uint8_t *producer; /* per register and predicate: enum wait of the operation that writes it */
     struct stack_entry *stack; /* [STACK_DEPTH] */
-    struct convergence *own;   /* what compiled code has beside (converge.h) */
+    struct convergence *own;   /* further state of compiled code (converge.h) */
     uint32_t preds[MAX_PREDS];
 };
 
 _Static_assert(sizeof(struct warp) == 192, "what every instruction touches is one cache line");
 
-/* Go on with the lanes on the stack, where the active ones meet them or none is left. False when no
- * lane of the warp is left. */
+/* The active lanes have come to their reconvergence point, or have all exited: go on with the lanes
+ * on the stack. False when no lane of the warp is left. */
 bool warp_reconverge(struct warp *w);
 
 /* Go to pc, or wherever reconvergence leads from there. False when no lane is left. */

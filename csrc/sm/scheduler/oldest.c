@@ -1,4 +1,5 @@
-/* Oldest first: whoever can issue in the oldest block, which so ends soonest. */
+/* Oldest first: a warp of the oldest block that has one able to issue, so that this block ends
+ * soonest. */
 #include "sm/scheduler.h"
 
 static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t able) {
