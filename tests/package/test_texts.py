@@ -99,11 +99,11 @@ def test_classes_that_python_writes_do_not_crowd_out_a_text():
 
 
 def test_text_under_the_name_of_a_file_that_has_another(tmp_path):
-    file = tmp_path / "file.py"
-    for content in ("", "x = 1\n" * 9, KERNEL.replace("i", "j"), "def other():\n    pass\n" * 9):
+    file, text = tmp_path / "file.py", KERNEL  # where it is looked for: in functions that may have called exec
+    for content in ("", "x = 1\n" * 9, text.replace("i", "j"), "def other():\n    pass\n" * 9):
         file.write_text(content)
         found = names()
-        exec(compile(KERNEL, str(file), "exec"), found)
+        exec(compile(text, str(file), "exec"), found)
         assert doubled(found["double"]) == 62
 
 
