@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import smmux
-from smmux import cuda, float32, int8, int32, uint8, uint32
+from smmux import cuda, float32, int8, int32, int64, uint8, uint32
 from smmux.kernel import from_source
 from smmux.kernels.overloads import AxisWarning
 from tests.compiler.front import run
 
 NAMES = {
     "cuda": cuda, "int32": int32, "uint32": uint32, "float32": float32, "int8": int8, "uint8": uint8, "np": np,
-    "TABLE": np.arange(4, dtype=np.int32),
+    "int64": int64, "TABLE": np.arange(4, dtype=np.int32),
 }  # fmt: skip
 
 
@@ -96,6 +96,32 @@ def test_no_offset_of_two_axes_comes_round(index):
             if "n" in index or n == 65536:
                 with pytest.raises(smmux.OutOfBoundsError):
                     found.simulate(1, 1, (np.zeros(1, np.int32), a, n))
+
+
+LONG = {
+    "load": "out[0] = a[n]",
+    "store": "a[n] = 1",
+    "wide": "a[int64(n)] = 1",
+    "constant": "out[0] = a[2147483648]",
+    "slice": "out[0] = a[n:][1]",
+    "fill": "a[5:] = 1",
+    "view": "out[0] = a.view(int32).view(int8)[n]",
+    "row": "out[0] = a.reshape(1, 2147483648)[0][n]",
+}
+
+
+@pytest.mark.parametrize("body", LONG)
+def test_an_axis_that_an_index_cannot_count_is_refused(body):
+    """Its elements from 2**31 on have no int32: a 64-bit index would mean the element before them."""
+    with pytest.raises(smmux.CompileError, match="2147483648 elements; an index is an int32"):
+        kernel_of(LONG[body]).simulate(1, 1, (np.zeros(1, np.int32), np.zeros(1 << 31, np.int8), 5), gpu="K20c")
+
+
+def test_the_longest_axis_that_an_index_counts():
+    kernel = kernel_of("out[0] = a.size\na[int64(n)] = 1\na[-2] = 2")
+    out, a = np.zeros(1, np.int64), np.zeros((1 << 31) - 1, np.int8)
+    kernel.simulate(1, 1, (out, a, (1 << 31) - 2), gpu="K20c")
+    assert (out[0], a[-1], a[-2]) == ((1 << 31) - 1, 1, 2)
 
 
 FREE = {

@@ -22,10 +22,19 @@ def too_many(f: Frame, node: ast.AST, array: ArrayRef, count: int) -> CompileErr
     return f.error(node, f"{array.name!r} has {axes}, but {count} indices are given")
 
 
+def countable(f: Frame, node: ast.AST, array: ArrayRef, axes: int) -> None:
+    """Refuse a row of the first axes if one of them is longer than an index, an int32, can say."""
+    long = [extent for extent in array.shape[:axes] if isinstance(extent, int) and extent > INT32_MAX]
+    if long:
+        hint = f"an index is an int32: pass views of at most {INT32_MAX} elements"
+        raise f.error(node, f"{array.name!r} has an axis of {long[0]} elements; {hint}")
+
+
 def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
     """The row or element that indices pick: base and offset advanced by index times stride."""
     if len(index) > len(array.shape):
         raise too_many(f, node, array, len(index))
+    countable(f, node, array, len(index))
     index = [_from_start(f, i, extent) for i, extent in zip(index, array.shape, strict=False)]
     offset = array.offset
     for i, extent, stride in zip(index, array.shape, array.strides, strict=False):

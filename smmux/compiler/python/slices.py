@@ -18,7 +18,7 @@ from smmux.compiler.python import arith, array_access, fills
 from smmux.compiler.python.array_declarations import contiguous, shape_of
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import cast, number, operand
-from smmux.compiler.python.indexing import locate, scaled, too_many
+from smmux.compiler.python.indexing import countable, locate, scaled, too_many
 from smmux.compiler.python.inlining import inline
 from smmux.compiler.python.rules import evaluate, expression
 from smmux.compiler.python.typed_values import Anything, ArrayRef, Choice, Static, Tuple
@@ -136,6 +136,7 @@ def _along(f: Frame, node: ast.AST, axis: ArrayRef, cut: Slice) -> tuple[ArrayRe
     step = 1 if cut.step is None else int(cut.step.const)
     if step == 0:
         raise f.error(node, "the step of a slice must not be 0")
+    countable(f, node, axis, 1)
     n = axis.shape[0]
     bounds = [bound and _word(f, node, bound) for bound in (cut.lower, cut.upper)]
     if isinstance(n, int) and all(bound is None or bound.known for bound in bounds):
