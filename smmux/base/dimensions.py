@@ -36,8 +36,9 @@ class Limits(Protocol):
 
 
 def dim3(what: str, value: int | Sequence[int]) -> Dim3:
-    """A grid or block size as three numbers: `8`, `(8,)`, `(8, 4)` and `(8, 4, 2)` are all sizes."""
-    parts: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (value,)
+    """A grid or block size as three numbers: `8`, `(8,)`, `(8, 4)` and `(8, 4, 2)` are all sizes, and so are arrays."""
+    number = getattr(value, "ndim", None) == 0  # an array of no axes
+    parts: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) and not number else (value,)
     if not 1 <= len(parts) <= 3:
         raise LaunchError(f"{what} must have 1 to 3 dimensions, not {len(parts)}")
     try:

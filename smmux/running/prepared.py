@@ -39,5 +39,6 @@ class Prepared:
 def facts_of(values: Sequence[Any], grid: Any = None, block: Any = None) -> Facts:
     """What a launch tells of the integers in a kernel; nothing of sizes that no machine takes, which it will say."""
     with suppress(LaunchError):
-        return Facts.of_launch(values, grid and dim3("grid", grid), block and dim3("block", block))
+        size = {what: dim3(what, value) for what, value in (("grid", grid), ("block", block)) if value is not None}
+        return Facts.of_launch(values, **size)
     return Facts()

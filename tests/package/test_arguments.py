@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from smmux import LaunchError
+from smmux import LaunchError, cuda
 from smmux.base.dimensions import dim3
 from smmux.compiler.program import INSN, UNIFORM, ParamWord, Program
+from smmux.kernel import from_source
 from smmux.language.placement import ALIGNMENT, FIRST_ADDRESS, flatten
 from smmux.running.arguments import pack
 
@@ -213,6 +214,15 @@ def test_addresses_overlap_exactly_where_memory_does(slices):
 )
 def test_sizes_are_ints_or_tuples(value, expected):
     assert dim3("grid", value) == expected
+
+
+@pytest.mark.parametrize("size", [np.array([4, 2]), np.array(8), np.array([8])])
+def test_sizes_may_be_arrays(size):
+    kernel, out = from_source("def kernel(out):\n    out[cuda.grid(1)] += 1\n", {"cuda": cuda}), np.zeros(128, int)
+    result = kernel.simulate(size, 2 * size, (out,), "GTX480-16K")
+    assert result.grid == dim3("grid", size)
+    kernel[size, 2 * size](out)
+    assert out[0] > 0
 
 
 @pytest.mark.parametrize(
