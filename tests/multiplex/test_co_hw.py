@@ -200,3 +200,59 @@ def test_rows_whose_beginning_is_not_known_are_refused() -> None:
     """
     with pytest.raises(multiplex.MultiplexError, match=r"'first' cannot be computed from threadIdx\.x alone"):
         multiplex.co_hw(kernel(text), "tile", private=14, interleaved=(16, 32))
+
+
+INTERLEAVED = """
+def f(a, out):
+    s = cuda.shared.array(512, int32)
+    t = cuda.threadIdx.x
+    first = {first}
+    for k in range(8):
+        s[first + 16 * k] = a[t] * (k + 1)
+    {uses}
+"""
+FIRST = (
+    "int32(128 * (t >> 4) + (t & 15))",
+    "128 * (t >> 4) + (t & 15)",
+    "t // 16 * 128 + t % 16",
+    "8 * (t - t % 16) + t % 16",
+)
+ROWS = (
+    "for k in range(8):\n        out[t] += s[first + 16 * k] * k",
+    "for k in range(7, -1, -1):\n        w = first + 16 * k\n        s[w] += k\n        out[t] += s[w]",
+    "for k in range(1, 5):\n        w = first + 16 * (2 * k - 1)\n        w = w - 16\n        out[t] += s[w] * k",
+    "w = first + 48\n    v = w\n    out[t] = s[v] - s[v + 16]\n    w = t",
+    "for k in range(4):\n        for i in range(2):\n            out[t] += s[first + 16 * (2 * k + i)] * (k - i)",
+)  # fmt: skip
+STALE = "for k in range(8):\n        {}"
+
+
+@pytest.mark.parametrize("uses", ROWS)
+@pytest.mark.parametrize("first", FIRST)
+def test_rows_of_a_flat_array(first: str, uses: str) -> None:
+    whole = kernel(INTERLEAVED.format(first=first, uses=uses))
+    a = np.arange(3, 67, dtype=np.int32)
+    expected, out = np.zeros((2, 64), np.int32)
+    whole.simulate(1, 64, (a, expected))
+    multiplex.co_hw(whole, "s", 3, interleaved=(8, 16)).simulate(1, 64, (a, out), management="dynamic", check="races")
+    assert expected.all()
+    assert (out == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("uses", "why"),
+    [
+        ("if t < 48:\n        out[t] += s[first + 128]", "row 8 is used here, and there are rows 0 to 7"),
+        ("if t >= 16:\n        out[t] += s[first - 16]", "row -1 is used here"),
+        ("if t < 48:\n        for k in range(9):\n            out[t] += s[first + 16 * k]", "row 8 is used here"),
+        ("first += 1 - 2 * (t & 1)\n    out[t] = s[first]", "'first', where rows begin, has a second definition here"),
+        ("k = (t & 7) + 1\n    if t < 48:\n        out[t] = s[first + 16 * k]", "no row can be told"),
+        ("w = first\n    " + STALE.format("out[t] += s[w]\n        w = first + 16 * k"), "elsewhere and at 'w' here"),
+        (STALE.format("w = first + 16 * k\n    for k in range(8):\n        out[t] += s[w] * k"), "and at 'w' here"),
+    ],
+)  # fmt: skip
+def test_an_index_that_is_no_row_of_its_thread_is_refused(uses: str, why: str) -> None:
+    """The row after a thread's last one is the first one of another thread."""
+    with pytest.raises(multiplex.MultiplexError, match=why) as caught:
+        multiplex.co_hw(kernel(INTERLEAVED.format(first=FIRST[0], uses=uses)), "s", 3, interleaved=(8, 16))
+    assert caught.value.lineno

@@ -13,12 +13,13 @@ import ast
 import copy
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from smmux.base.parsing import expression
 from smmux.base.trees import copied, walk
 from smmux.multiplex.analysis.facts import Linear, assignments, linear, single_values, value_of
+from smmux.multiplex.analysis.scalars import assigned
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.rewriting.build import at, behind, element, lists, names_in, renamed, substitute
@@ -28,6 +29,7 @@ from smmux.rewriting.vocabulary import ATOMICS, acts
 from smmux.source.function_source import FunctionSource
 
 Node = TypeVar("Node", bound=ast.AST)
+Bounds = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,45 +231,89 @@ class Layout:
     stride: int
     base: str = ""
     slot: str = ""
+    served: set[str] = field(default_factory=set)  # variables whose expressions took their place in an index
 
     def put_rows_first(self, tree: ast.FunctionDef) -> None:
         """Rewrite all accesses, in place; raises `MultiplexError` for one whose row cannot be told."""
-        values = {name: value_of(nodes[0], name) for name, nodes in assignments(tree).items() if len(nodes) == 1}
-        simple = {n: v for n, v in values.items() if isinstance(v, ast.BinOp | ast.Name | ast.Constant)}
-        loops = [n for n in walk(tree) if isinstance(n, ast.For) and self.analysis.trips(n) is not None]
-        counters = names_in(*(loop.target for loop in loops))
-        for use in list(Uses(self.analysis.source, self.views).of(tree)):
-            self.rewrite(use, {n: v for n, v in simple.items() if n not in counters and n != self.base}, counters)
+        self.block(tree.body, {}, {})
         self.declare_slot(tree)
-        _drop_unused(tree, simple.keys())
+        _drop_unused(tree, self.served)
 
-    def rewrite(self, use: Use, defined: Mapping[str, ast.expr], counters: Collection[str]) -> None:
+    def block(self, body: list[ast.stmt], defined: dict[str, ast.expr], counters: Bounds) -> None:
+        """Rewrite statements. defined: the expressions that variables stand for; counters: bounds of those of loops."""
+        source = self.analysis.source
+        for node in body:
+            changed = assigned(source, [node])
+            kept = {n: v for n, v in defined.items() if not ({n} | names_in(v)) & changed}
+            around, counted = defined, counters
+            if isinstance(node, ast.For | ast.While):  # what one iteration changes, the next one finds changed
+                around, counted = kept, {n: ends for n, ends in counters.items() if n not in changed}
+            if isinstance(node, ast.For) and (over := self.analysis.trips(node)):
+                names = names_in(node.target) - assigned(source, node.body)
+                counted = {**counted, **dict.fromkeys(names, (min(over), max(over)))}
+            for field_, part in ast.iter_fields(node):
+                inner = counted if field_ != "orelse" else {n: e for n, e in counted.items() if n not in changed}
+                if isinstance(part, list) and part and isinstance(part[0], ast.stmt):
+                    self.block(part, dict(around), inner)
+                    continue
+                nodes = [n for n in (part if isinstance(part, list) else [part]) if isinstance(n, ast.AST)]
+                for use in list(Uses(source, self.views).of(*nodes)):
+                    self.rewrite(use, around, inner)
+            defined, counters = kept, {n: ends for n, ends in counters.items() if n not in changed}
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp | ast.Name | ast.Constant):
+                target, *others = node.targets
+                if isinstance(target, ast.Name) and not others and target.id not in names_in(node.value):
+                    defined[target.id] = node.value
+
+    def forms(self, index: ast.expr, defined: Mapping[str, ast.expr]) -> Iterator[tuple[Linear, set[str]]]:
+        """An index with ever more variables replaced by what they stand for, and which ones were."""
+        form, replaced = linear(index, self.analysis.integer), set[str]()
+        yield form, replaced
+        while inner := [t for t in form.terms if t in defined]:
+            replaced = replaced | {*inner}
+            rest = Linear({t: f for t, f in form.terms.items() if t not in inner}, form.constant)
+            form = sum((linear(defined[t], self.analysis.integer).times(form.terms[t]) for t in inner), rest)
+            yield form, replaced
+
+    def rewrite(self, use: Use, defined: Mapping[str, ast.expr], counters: Bounds) -> None:
         """array[base + stride * row + rest] becomes array[row, slot + rest]."""
         ratio = self.views[use.array]
         step = self.stride * ratio
-        form = linear(use.index[0], self.analysis.integer, defined)
-        row = Linear({t: f // step for t, f in form.terms.items() if f % step == 0 and t in counters})
-        rest = {t: f for t, f in form.terms.items() if t not in row.terms}
-        base = next(iter(rest), "")
-        if len(rest) != 1 or rest[base] != ratio or form.constant % step >= ratio:
+        found = None
+        for form, replaced in self.forms(use.index[0], defined):
+            row = Linear({t: f // step for t, f in form.terms.items() if f % step == 0 and t in counters})
+            rest = {t: f for t, f in form.terms.items() if t not in row.terms}
+            if list(rest.values()) == [ratio] and form.constant % step < ratio:
+                found = next(iter(rest)), row + Linear({}, form.constant // step), form.constant % step, replaced
+        if found is None:
             why = f"no row can be told in this index: it is not one variable plus {step} times a counter or a constant"
             raise refuse(self.analysis.source, use.node, why)
+        base, row, constant, replaced = found
         if not self.slot:
             self.base, self.slot = base, self.names.new("slot", f"{use.array}_slot")
         elif self.base != base:
             why = f"the rows begin at {self.base!r} elsewhere and at {base!r} here"
             raise refuse(self.analysis.source, use.node, why)
-        row += Linear({}, form.constant // step)
-        use.put(row.node(), Linear({self.slot: ratio}, form.constant % step).node())
+        low, high = row.bounds(counters) or (0, 0)
+        if low < 0 or high >= self.rows:
+            first = low if low < 0 else high
+            raise refuse(
+                self.analysis.source, use.node, f"row {first} is used here, and there are rows 0 to {self.rows - 1}"
+            )
+        self.served |= replaced
+        use.put(row.node(), Linear({self.slot: ratio}, constant).node())
 
     def declare_slot(self, tree: ast.FunctionDef) -> None:
         """`slot = ...` behind the definition of the base, which is checked for all threads a block can have."""
         period = self.rows * self.stride
         text = f"{self.base} // {period} * {self.stride} + {self.base} % {self.stride}"
-        assigned = (node for node in walk(tree) if isinstance(node, ast.Assign))
-        base = next((node for node in assigned if names_in(*node.targets) == {self.base}), None)
-        if base is None:
-            raise refuse(self.analysis.source, None, f"{self.base!r} has no definition in the kernel")
+        base, *others = assignments(tree).get(self.base, [None])
+        if not isinstance(base, ast.Assign) or value_of(base, self.base) is None:
+            raise refuse(self.analysis.source, base, f"{self.base!r} has no definition in the kernel")
+        if others:
+            raise refuse(
+                self.analysis.source, others[0], f"{self.base!r}, where rows begin, has a second definition here"
+            )
         self.check_base(base)
         behind(tree, base, ast.Assign([ast.Name(self.slot, ast.Store())], expression(text)))
 
