@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from smmux import cuda, float32
+from smmux import cuda, float32, int64, multiplex
 from smmux.kernel import from_source
 from smmux.kernels.overloads import AxisWarning
 
@@ -25,12 +25,15 @@ INSIDE = (
     "t = cuda.threadIdx.x\no[0, t - 1] = 1",
     "for k in range(12):\n    if k < n:\n        o[0, k] = 1",  # unrolled: the last trips are not taken
     "o[0, n] = 1",
+    "t = cuda.threadIdx.x + 1\nif t < 1:\n    o[0, t + 7] = 1\nelse:\n    o[0, t] = 1",
+    "t = cuda.threadIdx.x + 1\nif 0 < t:\n    o[0, t] = 1\nelse:\n    o[0, t + 7] = 1",
+    "for k in range(n, 8):\n    o[0, k] = o[0, n + k + 8] if k < -1 else 1",
 )
 
 
 def made(body):
     text = "def kernel(o, n):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    return from_source(text, {"cuda": cuda, "float32": float32}, filename="of_the_user.py")
+    return from_source(text, {"cuda": cuda, "float32": float32, "int64": int64}, filename="of_the_user.py")
 
 
 @pytest.mark.parametrize("body", OUTSIDE)
@@ -48,3 +51,15 @@ def test_file_and_line_are_told_once(body):
 def test_an_index_that_may_be_inside_is_not_told(body):
     with warnings.catch_warnings(action="error"):
         made(body).simulate(1, 4, (np.zeros((4, 8), np.float32), 2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])  # the latter has comparisons of 64 bits
+def test_forms_with_a_private_row_that_no_thread_uses_warn_of_nothing(dtype):
+    """Rows from 1 on are the public part, and the code for the private row 0 stands beside every access to them."""
+    body = f"s = cuda.shared.array((9, 8), {dtype})\nt = cuda.threadIdx.x + 1\ns[t, n] = t\ncuda.syncthreads()\n"
+    kernel = made(body + "o[0, t - 1] = s[9 - t, n]")
+    with warnings.catch_warnings(action="error"):
+        for form in multiplex.co_hw(kernel, "s", 1), multiplex.co_vtb(kernel, "s", 1).fitted(1, 8):
+            o = np.zeros((1, 8), dtype)
+            form.simulate(1, 8 * (1 + (form.__name__ != kernel.__name__ + "_co_hw")), (o, 2), gpu="GTX480-16K")
+            assert (o == 8 - np.arange(8)).all()

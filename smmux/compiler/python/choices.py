@@ -130,7 +130,8 @@ def _branch(
     for block, what in zip(blocks, (yes, no), strict=True):
         f.b.start(block)
         f.ctx.env = dict(env)
-        value = side(what)
+        with f.on_side(condition, block is blocks[0]):
+            value = side(what)
         f.ctx.env[key] = environment.conform(f, node, value, template)
         assert f.b.block is not None
         edges.append((f.b.block, f.ctx.env))

@@ -48,6 +48,14 @@ def _complex(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) 
 
 def numbers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     """a op b for numbers."""
+    value = _compared(f, node, op, a, b)
+    integers = not (a.kind.floating or b.kind.floating or value.known or f.ctx.dry)
+    if integers and (outcome := _certain(op, a, b)) is not None:
+        f.ctx.outcomes[value.operand] = outcome
+    return value
+
+
+def _compared(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if a.known and b.known:
         return weak(bool(COMPARISONS[op](a.const, b.const)))
     a, b = settle(f, node, a, "comparison"), settle(f, node, b, "comparison")
@@ -101,6 +109,15 @@ def _by_bounds(op: str, a: Value, b: Value) -> bool | None:
     if a.lo > b.hi:
         return op in ("Gt", "GtE", "NotEq")
     return None
+
+
+def _certain(op: str, a: Value, b: Value) -> bool | None:
+    """The same where the bounds may touch: of no use for the program, but it tells what no thread gets to."""
+    if a.hi == b.lo and op in ("LtE", "Gt"):
+        return op == "LtE"
+    if a.lo == b.hi and op in ("GtE", "Lt"):
+        return op == "GtE"
+    return _by_bounds(op, a, b)
 
 
 def _unsigned(f: Frame, node: ast.AST, op: str, x: Value, y: Value) -> Value:

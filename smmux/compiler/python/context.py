@@ -10,6 +10,7 @@ from typing import Any
 
 from smmux.compiler import ir
 from smmux.compiler.build.builder import Builder
+from smmux.compiler.build.numbers import Value
 from smmux.compiler.python.promotion import Typing
 from smmux.compiler.python.typed_values import Anything
 from smmux.errors import CompileError
@@ -91,6 +92,8 @@ class Context:
         self.storage: dict[Any, Any] = {}  # arrays by the place that declares them
         self.too_long: set[Any] = set()  # loops that did not fit the limit when unrolled
         self.rolled = 0  # loops emitted that stay loops
+        self.outcomes: dict[Any, bool] = {}  # what comparisons give in every thread, by their predicates
+        self.untaken = 0  # sides of branches around that no thread takes
         self.stored: dict[
             Any, set[tuple[object, int]]
         ] = {}  # elements of local arrays that a loop turned out to change
@@ -224,3 +227,13 @@ class Frame:
             yield
         finally:
             self.b.dry, self.b.loc = before, loc
+
+    @contextmanager
+    def on_side(self, condition: Value, truth: bool) -> Iterator[None]:
+        """Lower what stands where a condition is true, or false."""
+        untaken = self.ctx.outcomes.get(condition.operand, truth) != truth
+        self.ctx.untaken += untaken
+        try:
+            yield
+        finally:
+            self.ctx.untaken -= untaken

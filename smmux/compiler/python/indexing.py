@@ -40,7 +40,7 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
     for i, extent, stride in zip(index, array.shape, array.strides, strict=False):
         if i.known:
             offset += _constant(array, len(index), int(i.const), extent, stride) * stride
-    if not f.ctx.dry and not f.ctx.options.bounds:  # which raises
+    if not f.ctx.dry and not f.ctx.options.bounds and not f.ctx.untaken:  # bounds raises
         _note(f, node, array, index, offset)
     base, index = _safe(f, array, index, offset)
     if f.ctx.options.bounds and not f.ctx.dry:

@@ -251,15 +251,18 @@ def branch(f: Frame, node: ast.If) -> None:
     yes, no = f.b.new_block(), f.b.new_block()
     edges: list[Edge] = []
     if not node.orelse:
-        _side(f, yes, before, node.body, edges)
+        with f.on_side(condition, True):
+            _side(f, yes, before, node.body, edges)
         f.b.block = top
         edges.append((top, before))
         f.at(node)
         environment.merge_skipping(f, node, edges, operand(f, condition), yes)
         return
     f.b.branch_if(operand(f, condition), yes, no)
-    _side(f, yes, before, node.body, edges)
-    _side(f, no, before, node.orelse, edges)
+    with f.on_side(condition, True):
+        _side(f, yes, before, node.body, edges)
+    with f.on_side(condition, False):
+        _side(f, no, before, node.orelse, edges)
     f.at(node)
     environment.merge(f, node, edges)
 
