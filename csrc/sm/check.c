@@ -183,14 +183,20 @@ static uint32_t exited_lanes(const struct sm *sm, const struct block *b, uint32_
     return sm->warps[warp].state == WARP_EXITED ? all : all & ~sm->warps[warp].live;
 }
 
-/* The first thread that waits at the block's barrier. */
-static uint32_t waiting_thread(const struct sm *sm, const struct block *b) {
+/* An instruction, and the first thread that waits there. */
+struct meeting {
+    uint32_t pc, thread;
+};
+
+/* Those who wait at the block's barrier. */
+static struct meeting meeting_of(const struct sm *sm, const struct block *b) {
     for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(slots);
         const struct warp *w = &sm->warps[warp];
-        if (w->state == WARP_BARRIER) return first_thread(b, warp) + bits_lowest(w->live);
+        if (w->state == WARP_BARRIER)
+            return (struct meeting){b->barrier_pc, first_thread(b, warp) + bits_lowest(w->live)};
     }
-    return 0;
+    return (struct meeting){b->barrier_pc, 0};
 }
 
 void check_arrival(struct sm *sm, uint32_t warp, uint64_t t) {
@@ -201,7 +207,7 @@ void check_arrival(struct sm *sm, uint32_t warp, uint64_t t) {
     check_report(sm, b, t,
                  (struct finding){.kind = FINDING_DIVERGENCE,
                                   .pc = {b->barrier_pc, w->pc},
-                                  .thread = {waiting_thread(sm, b), thread}});
+                                  .thread = {meeting_of(sm, b).thread, thread}});
 }
 
 /* The lanes that went round the barrier: their exit stands behind it, and instructions stand in the
@@ -213,23 +219,22 @@ static uint32_t gone_round(const struct check *c, uint32_t warp, uint32_t exited
     return lanes;
 }
 
-/* Report a thread that the barrier of the block does without, if there is one: that returned in
+/* Report a thread that a barrier of the block does without, if there is one: that returned in
  * front of it, or diverged. */
-static void report_exit(struct sm *sm, const struct block *b, uint64_t t, bool diverged) {
+static void report_exit(struct sm *sm, const struct block *b, struct meeting at, uint64_t t,
+                        bool diverged) {
     const struct check *c = sm->check;
     for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(slots);
         const uint32_t exited = exited_lanes(sm, b, warp);
-        const uint32_t astray =
-            exited & (c->exits[warp].late | gone_round(c, warp, exited, b->barrier_pc));
+        const uint32_t astray = exited & (c->exits[warp].late | gone_round(c, warp, exited, at.pc));
         const uint32_t lanes = diverged ? astray : exited & ~astray;
         if (!lanes) continue;
         const uint32_t lane = bits_lowest(lanes);
-        check_report(
-            sm, b, t,
-            (struct finding){.kind = diverged ? FINDING_DIVERGENCE : FINDING_EARLY_EXIT,
-                             .pc = {c->exits[warp].pc[lane], b->barrier_pc},
-                             .thread = {first_thread(b, warp) + lane, waiting_thread(sm, b)}});
+        check_report(sm, b, t,
+                     (struct finding){.kind = diverged ? FINDING_DIVERGENCE : FINDING_EARLY_EXIT,
+                                      .pc = {c->exits[warp].pc[lane], at.pc},
+                                      .thread = {first_thread(b, warp) + lane, at.thread}});
         return;
     }
 }
@@ -241,13 +246,32 @@ void check_phase(struct sm *sm, const struct block *b) {
     note(sm, b, EVENT_BARRIER, 0);
 }
 
-void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
+/* What was done before a barrier lies behind those who go on. */
+static struct interval *begin_interval(struct sm *sm, const struct block *b) {
     struct interval *i = interval_of(sm, b);
     i->start = check_epoch(sm->check);
     i->met = true;
+    return i;
+}
+
+static void report_exits(struct sm *sm, const struct block *b, struct meeting at, uint64_t t) {
+    report_exit(sm, b, at, t, false);
+    report_exit(sm, b, at, t, true);
+}
+
+void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
+    struct interval *i = begin_interval(sm, b);
     if (b->barrier == BAR_ALLOC) i->fresh[1] = i->start;
     if (b->barrier == BAR_ALLOC || b->barrier == BAR_RELEASE) i->holds = b->barrier == BAR_ALLOC;
     note(sm, b, b->barrier == BAR_GRID ? EVENT_GRID : EVENT_BARRIER, 0);
-    report_exit(sm, b, t, false);
-    report_exit(sm, b, t, true);
+    report_exits(sm, b, meeting_of(sm, b), t);
+}
+
+void check_named(struct sm *sm, const struct block *b, uint64_t waiting, bool whole, uint64_t t) {
+    begin_interval(sm, b);
+    note(sm, b, EVENT_BARRIER, 0);
+    if (!whole || !waiting) return;
+    const uint32_t warp = (uint32_t)__builtin_ctzll(waiting);
+    const struct warp *w = &sm->warps[warp];
+    report_exits(sm, b, (struct meeting){w->pc, first_thread(b, warp) + bits_lowest(w->live)}, t);
 }

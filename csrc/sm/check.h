@@ -39,6 +39,9 @@ void check_grant(struct sm *sm, const struct block *b);
 void check_arrival(struct sm *sm, uint32_t warp, uint64_t t);
 /* All live warps of a block have arrived: the barrier orders what follows behind what was. */
 void check_interval(struct sm *sm, const struct block *b, uint64_t t);
+/* The same of a barrier that has a number of its own: these warps, a bit per slot, wait at it. One
+ * of so many threads, and not of the whole block, does without the others. */
+void check_named(struct sm *sm, const struct block *b, uint64_t waiting, bool whole, uint64_t t);
 /* A phase of an asynchronous barrier is over: the same, as far as the checks can tell. */
 void check_phase(struct sm *sm, const struct block *b);
 /* Lanes of a warp are about to exit. */

@@ -92,6 +92,32 @@ def test_a_kernel_without_the_header_holds_all_from_start_to_end() -> None:
     assert result.program.dynamic_bytes == 0
 
 
+@pytest.mark.parametrize("management", ["static", "dynamic"])
+def test_half_of_a_block_may_meet_while_the_other_half_waits_for_memory(management: str) -> None:
+    """At a barrier with a number of its own, which has nothing to do with the one that the others wait at."""
+    needed("nvcc", "nvdisasm")
+    text = """#include "smmux.cuh"
+    extern "C" __global__ void apart(int *out) {
+        extern __shared__ int tile[];
+        __shared__ int halves[64];
+        int t = threadIdx.x, own = 0;
+        if (t < 64) {
+            for (long long start = clock64(); clock64() - start < 2000;) {}
+            halves[t] = t;
+            asm volatile("bar.sync 1, 64;" ::: "memory");
+            own = halves[63 - t];
+        }
+        smmux::alloc();
+        tile[t] = own;
+        __syncthreads();
+        out[t] = tile[127 - t];
+        smmux::release();
+    }"""
+    out, extra = np.zeros(128, np.int32), {"extra_blocks": 1} if management == "dynamic" else {}
+    smmux.load(text)["apart"].simulate(1, 128, [out], dynamic_shared=1024, management=management, **extra)
+    assert out.tolist() == [0] * 64 + list(range(64))
+
+
 def fft(problem: Problem) -> tuple[Any, ...]:
     return problem.arguments()
 

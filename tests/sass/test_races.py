@@ -118,3 +118,33 @@ def test_without_a_fence_nothing_is_published() -> None:
 
 def test_plain_flags_order_nothing() -> None:
     assert races("hasty", "-O3") == ["argument 0"]
+
+
+HALVES = """extern "C" __global__ void handed(int *out) {
+    __shared__ int kept[32];
+    int t = threadIdx.x;
+    if (t < 32) {
+        kept[t] = t;
+        asm volatile("bar.arrive 2, 64;" ::: "memory");
+        return;
+    }
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+    out[t] = kept[63 - t];
+}
+extern "C" __global__ void early(int *out) {
+    if (threadIdx.x < 32) return;
+    asm volatile("bar.sync 2;" ::: "memory");
+    out[threadIdx.x] = 1;
+}
+"""
+
+
+def test_barriers_with_numbers_do_without_others_where_they_count_threads() -> None:
+    """And of the whole block name their own place, not that of a barrier before."""
+    needed("nvcc", "nvdisasm")
+    module, out = smmux.load(HALVES), np.zeros(64, np.int32)
+    assert not module["handed"].simulate(1, 64, [out], check="races").findings
+    assert out[32:].tolist() == list(range(31, -1, -1))
+    (finding,) = module["early"].simulate(1, 64, [out], check="races").findings
+    assert (finding.kind, finding.second.action, finding.lines) == ("early-exit", "barrier", (13, 14))
+    assert (finding.first.thread[0], finding.second.thread[0]) == (0, 32)

@@ -71,8 +71,7 @@ void barrier_reduced(struct sm *sm, struct block *b) {
 static void complete(struct sm *sm, struct block *b, struct barrier *n, uint64_t t) {
     const struct barrier done = *n;
     *n = (struct barrier){.named = false};
-    b->barrier = BAR_PLAIN;
-    if (sm->check) check_interval(sm, b, t);
+    if (sm->check) check_named(sm, b, done.waiting, !done.threads, t);
     sm->count.barriers++;
     sm->count.barrier_wait_cycles += bits_count64(done.waiting) * t - done.arrivals;
     uint32_t gone = 0;
