@@ -70,3 +70,25 @@ def test_what_is_not_there_has_a_name(source: str, message: str) -> None:
     needed("nvcc", "nvdisasm", "nvlink")
     with pytest.raises(CompileError, match=message):
         smmux.load(source, options=["-rdc=true"])
+
+
+def test_a_library_of_ptx_that_is_not_linked_is_assembled_for_later_cards(tmp_path: Path) -> None:
+    """As for an executable, whose PTX has all that it needs."""
+    needed("nvcc", "nvdisasm", "nvlink", "cuobjdump", "ptxas")
+    (tmp_path / "first.cu").write_text("""
+        extern __device__ int times(int); extern __device__ int more;
+        extern "C" __global__ void k(int *o) { o[threadIdx.x] = times(threadIdx.x) + more; }""")
+    (tmp_path / "second.cu").write_text("""#include <cstdio>
+        __constant__ int by = 3; __device__ int more = 5;
+        __device__ int times(int x) { return by * x; }
+        extern "C" __global__ void told(int *o) { printf("%d\\n", *o); }""")
+    nvcc = [str(tools.find_tool("nvcc")), "-rdc=true", "-gencode", "arch=compute_80,code=[sm_80,compute_80]"]
+    for command in (["-c", "first.cu"], ["-c", "second.cu"], ["-lib", "first.o", "second.o", "-o", "both.a"]):
+        subprocess.run([*nvcc, *command], check=True, cwd=tmp_path)
+    for arch in ("sm_80", "sm_90"):
+        module, out = smmux.load(tmp_path / "both.a", arch), np.zeros(32, np.int32)
+        module["k"].simulate(1, 32, [out])
+        assert (out == 3 * np.arange(32) + 5).all()
+        assert module["told"].simulate(1, 1, [out]).printed == "5\n"
+    with pytest.raises(CompileError, match="nothing has _Z5timesi, more"):
+        smmux.load(tmp_path / "first.o", "sm_90")

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from smmux import _core
 from smmux.compiler.sass import code_cache as cache
 from smmux.errors import CompileError, ConfigError
 
@@ -209,7 +210,16 @@ def extract(path: Path, arch: str) -> list[bytes]:
     if not texts:
         others = f"it has some of {there}" if there else _one_line(done.stderr) or "it has none at all"
         raise ConfigError(f"{path} has no GPU code of {arch}: {others}")
-    return [assemble(text, arch, name=f"{path}, PTX {number}") for number, text in enumerate(texts, 1)]
+    options = ["-c"] if any(map(_needs_others, texts)) else []
+    return [assemble(text, arch, options, f"{path}, PTX {number}") for number, text in enumerate(texts, 1)]
+
+
+def _needs_others(text: str) -> bool:
+    """Whether a text of PTX has to be linked: it has variables of others, or their functions, of which each card has
+    some itself."""
+    functions = re.findall(r"^\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", text, re.MULTILINE)
+    variables = re.search(r"^\.extern \.(global|const)\b", text, re.MULTILINE)
+    return bool(variables) or not set(functions) <= _core.SASS_ROUTINES.keys()
 
 
 def _usable(texts: Sequence[str], arch: str) -> list[str]:
