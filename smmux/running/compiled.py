@@ -85,7 +85,7 @@ def simulate(
     names: what errors call the arguments.
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
-    _check_block(cubin.kernels[name], dim3("block", block))
+    _check_geometry(cubin.kernels[name], dim3("grid", grid), dim3("block", block))
     memory = _Memory(dict(variables or {}), names)
     program = program_of(cubin, name, dynamic_shared, machine, memory, stack)
     program = replace(program, name=called or name, sources=sources or {})
@@ -213,8 +213,8 @@ def _pushed_bytes(instruction: Instruction) -> int:
     return -moved % 2**32 if moved < 0 or moved >= 2**31 else 0
 
 
-def _check_block(image: KernelImage, block: Dim3) -> None:
-    """Refuse a block that the kernel is not compiled for."""
+def _check_geometry(image: KernelImage, grid: Dim3, block: Dim3) -> None:
+    """Refuse a grid or a block that the kernel is not compiled for."""
     threads = block[0] * block[1] * block[2]
     if image.required_block and tuple(block) != image.required_block:
         raise LaunchError(f"kernel {image.name!r} is compiled for blocks of {image.required_block}, not {tuple(block)}")
@@ -222,6 +222,10 @@ def _check_block(image: KernelImage, block: Dim3) -> None:
         raise LaunchError(
             f"kernel {image.name!r} is compiled for blocks of at most {image.max_threads} threads "
             f"(__launch_bounds__), not {threads}"
+        )
+    if any(blocks % each for blocks, each in zip(grid, image.cluster or (1, 1, 1), strict=True)):
+        raise LaunchError(
+            f"kernel {image.name!r} has clusters of {image.cluster} blocks, which {tuple(grid)} is no multiple of"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ PARAMETER_WINDOW = (0x40, 0x198)
 SM_COUNT = 0x10C
 """SMs of the machine."""
 ASKED_CLUSTER, CLUSTERS, CLUSTER_BLOCKS = 0x140, 0x15C, 0x188
-"""From sm_90 on: whether the kernel asks for clusters, the sizes of one, here of a block, one by each of them as a
+"""From sm_90 on: whether the kernel asks for clusters, the sizes of one in blocks, one by each of them as a
 float, the grid in clusters, and the blocks of one (read on an H200, as are the bytes of shared memory below)."""
 SHARED_RESERVED, SHARED_USED = 1024, 288
 """Bytes of shared memory that a driver reserves of each block from sm_80 on, and those in use there, by tiles of
@@ -87,9 +88,11 @@ def constant_segment(
     struct.pack_into("<I", whole, SM_COUNT, sizes.sms)
     newer = cubin.arch >= 90
     if newer:
-        struct.pack_into("<4I3f", whole, ASKED_CLUSTER, image.cluster is not None, 1, 1, 1, 1.0, 1.0, 1.0)
-        struct.pack_into("<3I", whole, CLUSTERS, *sizes.grid)
-        struct.pack_into("<I", whole, CLUSTER_BLOCKS, 1)
+        cluster = image.cluster or (1, 1, 1)
+        inverse = (1 / blocks for blocks in cluster)
+        struct.pack_into("<4I3f", whole, ASKED_CLUSTER, image.cluster is not None, *cluster, *inverse)
+        struct.pack_into("<3I", whole, CLUSTERS, *(n // each for n, each in zip(sizes.grid, cluster, strict=True)))
+        struct.pack_into("<I", whole, CLUSTER_BLOCKS, math.prod(cluster))
         own = own_shared_bytes(cubin, name) + sizes.dynamic_shared
         struct.pack_into("<I", whole, SHARED_WHOLE, SHARED_RESERVED + own)
     if cubin.arch >= 80:

@@ -138,3 +138,38 @@ def test_clusters_of_several_blocks_are_refused() -> None:
     }"""
     with pytest.raises(smmux.CompileError, match=r"UCGABAR_ARV.*clusters of 2 blocks are not simulated"):
         built(text, "sm_90")["two"].simulate(2, 32, (np.zeros(1, np.int32),))
+
+
+def test_a_grid_has_whole_clusters() -> None:
+    needed("nvcc", "nvdisasm")
+    kernel = smmux.load("""extern "C" __global__ void __cluster_dims__(2, 1, 1) two(int *y) { y[blockIdx.x] = 1; }""")[
+        "two"
+    ]
+    out = np.zeros(4, np.int32)
+    kernel.simulate(4, 1, [out])
+    assert out.tolist() == [1, 1, 1, 1]
+    with pytest.raises(smmux.LaunchError, match=r"clusters of \(2, 1, 1\) blocks, which \(3, 1, 1\) is no multiple of"):
+        kernel.simulate(3, 1, [out])
+
+
+def test_blocks_know_their_cluster_or_the_kernel_is_refused() -> None:
+    """Which cluster it is, and where in it, follows from the grid; the rank is part of addresses, too."""
+    needed("nvcc", "nvdisasm")
+    text = """extern "C" __global__ void __cluster_dims__(3, 2, 1) places(int *y) {
+        int at[8];
+        asm("mov.u32 %0, %%clusterid.x; mov.u32 %1, %%clusterid.y;" : "=r"(at[0]), "=r"(at[1]));
+        asm("mov.u32 %0, %%cluster_ctaid.x; mov.u32 %1, %%cluster_ctaid.y;" : "=r"(at[2]), "=r"(at[3]));
+        asm("mov.u32 %0, %%nclusterid.x; mov.u32 %1, %%nclusterid.y;" : "=r"(at[4]), "=r"(at[5]));
+        asm("mov.u32 %0, %%cluster_nctaid.x; mov.u32 %1, %%cluster_nctarank;" : "=r"(at[6]), "=r"(at[7]));
+        for (int i = 0; i < 8; i++) y[8 * (blockIdx.y * gridDim.x + blockIdx.x) + i] = at[i];
+    }
+    extern "C" __global__ void __cluster_dims__(2, 1, 1) rank(int *y) {
+        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(y[blockIdx.x]));
+    }"""
+    module, out = smmux.load(text), np.zeros((4, 9, 8), np.int32)
+    module["places"].simulate((9, 4), 1, [out])
+    y, x = np.indices((4, 9))
+    wanted = [x // 3, y // 2, x % 3, y % 2, 0 * x + 3, 0 * x + 2, 0 * x + 3, 0 * x + 6]
+    assert (out == np.moveaxis(wanted, 0, -1)).all()
+    with pytest.raises(smmux.CompileError, match="S2R.*clusters of 2 blocks are not simulated"):
+        module["rank"].simulate(2, 1, [np.zeros(2, np.int32)])

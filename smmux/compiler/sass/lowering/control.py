@@ -238,6 +238,8 @@ def _sleep(rows: Rows, i: Instruction) -> None:
 
 def _special(rows: Rows, i: Instruction) -> None:
     name = i.operands[1].text
+    if name == "SR_CgaCtaId":
+        _alone(rows)
     d = rows.register(i.operands[0])
     words = 2 if i.opcode == "CS2R" and "32" not in i.modifiers else 1
     if name in FIXED:
@@ -265,7 +267,7 @@ def _move_rpc(rows: Rows, i: Instruction) -> None:
 
 
 def _alone(rows: Rows) -> None:
-    """A cluster of one block meets where it waits."""
+    """A cluster of one block meets where it waits, and its block is the first."""
     if rows.layout.cluster > 1:
         raise Refused(f"clusters of {rows.layout.cluster} blocks are not simulated")
 
