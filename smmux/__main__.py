@@ -315,6 +315,13 @@ def _python_kernel(options: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]
     return kernel_of(options.kernel), {"gpu": options.gpu or gpus.DEFAULT, **own}
 
 
+def _in_python(place: str) -> Kernel:
+    """The kernel of a command that takes Python alone."""
+    if is_compiled(place):
+        raise ValueError(f"{place!r} is no kernel in Python, which this command needs; `run` takes compiled code, too")
+    return kernel_of(place)  # type: ignore[no-any-return]
+
+
 def _show(printed: str, options: argparse.Namespace) -> None:
     """Write what a kernel has printed, in lines of its own; beside JSON to stderr."""
     if printed:
@@ -325,7 +332,7 @@ def _advise(options: argparse.Namespace) -> None:
     if options.source:
         _check_place(options.source)
     advice = smmux.advise(
-        kernel_of(options.kernel),
+        _in_python(options.kernel),
         options.grid,
         options.block,
         tuple(argument(text) for text in options.arguments),
@@ -351,7 +358,7 @@ def _advise(options: argparse.Namespace) -> None:
 
 
 def _preload(options: argparse.Namespace) -> None:
-    kernel, arguments = kernel_of(options.kernel), tuple(argument(text) for text in options.arguments)
+    kernel, arguments = _in_python(options.kernel), tuple(argument(text) for text in options.arguments)
     launch = kernel, options.grid, options.block, arguments
     if options.tile:
         source = smmux.preload.tile(*launch, dynshared=options.dynshared).source

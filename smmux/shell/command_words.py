@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import smmux
 from smmux.kernels.kernel import Kernel
 
-__all__ = ["argument", "dimensions", "file_of_module", "kernel_of", "private"]
+__all__ = ["argument", "dimensions", "file_and_kernel", "file_of_module", "kernel_of", "private"]
 
 
 def private(text: str) -> dict[str, Any]:
@@ -38,9 +38,19 @@ def dimensions(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{text!r} is none of N, X,Y and X,Y,Z") from None
 
 
+def file_and_kernel(place: str) -> tuple[str, str]:
+    """Both parts of `FILE:KERNEL`, where the kernel may be of a namespace of C++; no file where there is one part.
+
+    >>> file_and_kernel("code.cu:ours::fill"), file_and_kernel("code.cu")
+    (('code.cu', 'ours::fill'), ('', 'code.cu'))
+    """
+    *path, name = re.split(r"(?<!:):(?!:)", place)
+    return ":".join(path), name
+
+
 def kernel_of(place: str) -> Any:
     """The kernel of `FILE.py:KERNEL`, or of `MODULE:KERNEL`."""
-    path, _, name = place.rpartition(":")
+    path, name = file_and_kernel(place)
     if not path:
         raise ValueError(f"{place!r} is not FILE.py:KERNEL")
     path = file_of_module(path) or path

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smmux import gpus
-from smmux.shell.command_words import file_of_module
+from smmux.shell.command_words import file_and_kernel, file_of_module
 
 if TYPE_CHECKING:
     from smmux.modules.module import CompiledKernel
@@ -20,7 +20,7 @@ OF_A_COMPILER = ("schedule", "max_registers", "min_blocks")
 
 def is_compiled(place: str) -> bool:
     """Whether a kernel's place on the command line is in a file of compiled code, or of CUDA C++ or PTX."""
-    path, _, _ = place.rpartition(":")
+    path, _ = file_and_kernel(place)
     return bool(path) and Path(path).suffix not in (".py", ".pyw", "") and not file_of_module(path)
 
 
@@ -31,6 +31,6 @@ def compiled_kernel(options: argparse.Namespace) -> tuple[CompiledKernel, dict[s
     for name in OF_A_COMPILER:
         if getattr(options, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} is of Python kernels; {options.kernel!r} is compiled already")
-    path, _, name = options.kernel.rpartition(":")
+    path, name = file_and_kernel(options.kernel)
     own = {"gpu": options.gpu or gpus.COMPILED, "dynamic_shared": options.dynshared or None}
     return load(path, options.arch or "sm_90")[name], own

@@ -27,8 +27,9 @@ def add_sass(parser: argparse.ArgumentParser) -> None:
 def _print(options: argparse.Namespace) -> None:
     """Print the listing of one kernel, or the table of all."""
     from smmux.modules.module import load
+    from smmux.shell.command_words import file_and_kernel
 
-    path, _, name = options.file.rpartition(":")
+    path, name = file_and_kernel(options.file)
     if not path:
         path, name = options.file, ""
     module = load(path, options.arch, options.option)

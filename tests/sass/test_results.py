@@ -130,6 +130,18 @@ def test_from_a_shell(module: Module, capsys: pytest.CaptureFixture[str]) -> Non
     assert "twice.h:" in text
 
 
+def test_commands_take_names_of_namespaces(module: Module, capsys: pytest.CaptureFixture[str]) -> None:
+    place = run(module).program.filename
+    words = ["--grid", "2", "--block", "128", "float32[256]", "float32[256]=arange", "128"]
+    assert main(["run", f"{place}:ours::reverse", *words]) == 0
+    assert "<Result reverse on H100" in capsys.readouterr().out
+    assert main(["sass", f"{place}:ours::reverse"]) == 0
+    assert "BAR.SYNC" in capsys.readouterr().out
+    for command in ("advise", "preload"):
+        assert main([command, f"{place}:reverse", *words]) == 1
+        assert "is no kernel in Python, which this command needs" in capsys.readouterr().err
+
+
 def test_data_and_pages(module: Module) -> None:
     result = run(module, profile=True)
     data = json.loads(result.to_json())
