@@ -6,6 +6,7 @@ each make all of it.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import multiprocessing
 import os
@@ -44,7 +45,10 @@ class Workers(Executor):
         self._owners: dict[Hashable, int] = {}
         self._open = True
         self._changed = threading.Condition()
-        self._threads = [threading.Thread(target=self._serve, args=(i,), name=f"worker {i}") for i in range(count)]
+        self._threads = [
+            threading.Thread(target=self._serve, args=(i,), name=f"worker {i}", daemon=True) for i in range(count)
+        ]
+        atexit.register(self.shutdown)  # a program that leaves that out would wait for threads that wait for tasks
         for thread in self._threads:
             thread.start()
 
@@ -66,6 +70,7 @@ class Workers(Executor):
                 for task in self._tasks:
                     task.future.cancel()
             self._changed.notify_all()
+        atexit.unregister(self.shutdown)
         if wait:
             for thread in self._threads:
                 thread.join()

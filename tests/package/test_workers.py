@@ -91,6 +91,23 @@ def test_processes_end_with_the_one_that_they_work_for(tmp_path: Path) -> None:
     assert time.monotonic() - started < 30
 
 
+FORGOTTEN = """
+import os
+from smmux.sweep.workers import Workers
+if __name__ == "__main__":
+    workers = Workers(2)
+    print(workers.submit(os.getpid).result() != os.getpid())
+    raise SystemExit(3)
+"""
+
+
+def test_a_program_that_shuts_nothing_down_ends(tmp_path: Path) -> None:
+    script = tmp_path / "forgotten.py"
+    script.write_text(FORGOTTEN)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "True\n", "")
+
+
 def test_shutdown_cancels_what_waits_and_refuses_more() -> None:
     workers = Workers(1)
     first, *others = [workers.submit(time.sleep, 0.3) for _ in range(4)]
