@@ -11,9 +11,8 @@ import html
 import os
 import re
 import reprlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -156,6 +155,10 @@ class CompiledKernel:
     def __repr__(self) -> str:
         return f"<{self.summary}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        rest = (self.cubin, dict(self.sources), self.dynamic_shared, self.expand)
+        return _kernel_again, (self.name, self.mangled, self.signature, *rest)
+
 
 @dataclass(frozen=True, eq=False)
 class Module:
@@ -179,14 +182,17 @@ class Module:
             raise ConfigError(f"{self.name} has its kernels by name, not by {name!r}; list(module) has them in turn")
         if name in self.kernels:
             return self.kernels[name]
-        found = [kernel for kernel in self.kernels.values() if name in _names(kernel)]
-        if len(found) == 1:
-            return found[0]
+        found = [kernel for kernel in self.kernels.values() if _plain(name) in _names(kernel)]
+        whole = [
+            k for k in found if _plain(name) in (_plain(k.signature), _plain(_short(k.signature))) and name != k.name
+        ]
+        if len(whole or found) == 1:  # not one that has further namespaces
+            return (whole or found)[0]
         if found:
-            raise ConfigError(
-                f"{self.name} has {len(found)} kernels {name!r}: " + ", ".join(_short(k.signature) for k in found)
-            )
-        known = dict.fromkeys([kernel.name for kernel in self.kernels.values()])
+            raise ConfigError(f"{self.name} has {len(found)} kernels {name!r}: {', '.join(_apart(found))}")
+        plain = re.split("[<(]", name)[0].rpartition("::")[2].strip()
+        alike = [kernel for kernel in self.kernels.values() if kernel.name == plain]
+        known = _apart(alike) if alike else dict.fromkeys([kernel.name for kernel in self.kernels.values()])
         raise ConfigError(
             f"{self.name} has no kernel {name!r}; it has {', '.join(known) or 'none'}{did_you_mean(name, known)}"
         )
@@ -205,6 +211,9 @@ class Module:
     def fingerprint(self) -> tuple[object, ...]:
         """What stands for the module where records are kept of its runs."""
         return tuple(cubin.digest for cubin in self.cubins)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _module_again, (self.name, self.cubins, list(self))
 
     def _rows(self) -> list[list[str]]:
         """The table of kernels, each column as wide as its longest text."""
@@ -276,7 +285,8 @@ def load(
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is neither GPU code nor the text of a program") from None
     if (language or ("ptx" if path.suffix == ".ptx" else _language(text))) == "ptx":
-        return module_of([tools.assemble(text, arch, options, str(path))], path.name, kinds=tools.parameter_kinds(text))
+        made = tools.assemble(text, arch, options, str(path))
+        return module_of([made], path.name, kinds=tools.parameter_kinds(text), ptx=str(path.resolve()))
     cubin, kinds = tools.compile_cuda(path, arch, options)
     return module_of([cubin], path.name, kinds=kinds)
 
@@ -286,15 +296,27 @@ def module_of(
     name: str,
     sources: Mapping[str, str] | None = None,
     kinds: Mapping[str, Sequence[str]] | None = None,
+    ptx: str = "<ptx>",
 ) -> Module:
-    """The module of some cubins. kinds: types of parameters, by the linker's name of the kernel."""
-    read = tuple(with_kinds(cubin, kinds or {}) for cubin in _linked([read_cubin(data) for data in cubins]))
+    """The module of some cubins. kinds: types of parameters, by the linker's name of the kernel. ptx: the file of lines
+    that are none of a source."""
+    linked = _linked([read_cubin(data) for data in cubins])
+    read = tuple(replace(with_kinds(cubin, kinds or {}), ptx=ptx) for cubin in linked)
     kernels: dict[str, CompiledKernel] = {}
     for cubin in read:
         signatures = demangle(tuple(cubin.kernels))
         for (mangled, image), signature in zip(cubin.kernels.items(), signatures, strict=True):
             kernels[mangled] = CompiledKernel(plain_name(mangled), mangled, signature, image, cubin, sources or {})
     return Module(name, read, MappingProxyType(kernels))
+
+
+def _kernel_again(name: str, mangled: str, signature: str, cubin: Cubin, *rest: Any) -> CompiledKernel:
+    """A kernel in another process."""
+    return CompiledKernel(name, mangled, signature, cubin.kernels[mangled], cubin, *rest)
+
+
+def _module_again(name: str, cubins: tuple[Cubin, ...], kernels: Sequence[CompiledKernel]) -> Module:
+    return Module(name, cubins, MappingProxyType({kernel.mangled: kernel for kernel in kernels}))
 
 
 def _linked(cubins: Sequence[Cubin]) -> list[Cubin]:
@@ -316,7 +338,8 @@ def named_arguments(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str
 def _from_text(text: str, arch: str, options: Sequence[str], language: str, name: str) -> Module:
     """The module of a program given as text."""
     if language == "ptx":
-        return module_of([tools.assemble(text, arch, options, name)], name, kinds=tools.parameter_kinds(text))
+        made = tools.assemble(text, arch, options, name)
+        return module_of([made], name, {name: text}, tools.parameter_kinds(text), name)
     cubin, kinds = tools.compile_cuda(Path(name), arch, options, text)
     return module_of([cubin], name, {name: text}, kinds)
 
@@ -333,17 +356,52 @@ def _arch(arch: str) -> str:
     return arch
 
 
-def _names(kernel: CompiledKernel) -> Counter[str]:
-    """Names under which a kernel is found."""
-    return Counter([kernel.name, kernel.signature, _short(kernel.signature)])
+def _names(kernel: CompiledKernel) -> set[str]:
+    """Names under which a kernel is found, as `_plain` has them: with its parameters and without, with all namespaces
+    that it is in and with the inner ones."""
+    whole, (begin, end) = kernel.signature, _span(kernel.signature)
+    starts = [begin, *(at + 2 for at in _outside(whole) if begin <= at < end and whole.startswith("::", at))]
+    ends = (end, len(whole))
+    return {_plain(name) for name in (kernel.name, whole, *(whole[a:z] for a in starts for z in ends))}
+
+
+def _apart(kernels: Sequence[CompiledKernel]) -> list[str]:
+    """Names that tell kernels apart, with their parameters where those without are the same."""
+    short = [_short(kernel.signature) for kernel in kernels]
+    return short if len(set(short)) == len(short) else [k.signature[_span(k.signature)[0] :] for k in kernels]
+
+
+def _plain(name: str) -> str:
+    """A name without the spaces that nothing depends on."""
+    return re.sub(r"\s+(?=\W)|(?<=\W)\s+", "", name.strip())
 
 
 def _short(signature: str) -> str:
     """A signature without the result and the parameters: `matmul<16>`."""
+    begin, end = _span(signature)
+    return signature[begin:end]
+
+
+def _span(signature: str) -> tuple[int, int]:
+    """Where the name begins in a signature, behind the result, and where it ends: the parameters are the last
+    parentheses."""
     depth, end = 0, len(signature)
-    for index in range(len(signature) - 1, -1, -1):  # the parameters are the last parentheses
+    for index in range(len(signature) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(signature[index], 0)
         if signature[index] == "(" and not depth:
             end = index
             break
-    return signature[:end].removeprefix("void ")
+    return max((at + 1 for at in _outside(signature) if at < end and signature[at] == " "), default=0), end
+
+
+def _outside(signature: str) -> list[int]:
+    """Places of a signature that are in no brackets. In parentheses `<` and `>` may compare."""
+    found, within = list[int](), ""
+    for at, letter in enumerate(signature):
+        if letter == ")" or (letter == ">" and within.endswith("<")):
+            within = within[:-1]
+        elif letter == "(" or (letter == "<" and not within.endswith("(")):
+            within += letter
+        elif not within:
+            found.append(at)
+    return found

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
 
-CUDA_FILES = (".cu", ".cuh", ".h", ".hpp")
-"""Endings of files of CUDA C++; a program that is no file is `<text>`."""
+CUDA_FILES = (".cu", ".cuh", ".h", ".hpp", ".ptx")
+"""Endings of files of CUDA C++ and PTX."""
+CUDA_TEXTS = ("<text>", "")
+"""Names of a program that is no file, and of code that does not say where its lines are."""
 
 RECORD = np.dtype(
     [
@@ -52,6 +54,9 @@ RECORD = np.dtype(
 
 BARRIER_KINDS = ("divergence", "early-exit")
 """Kinds of findings about barriers, which have no place in memory."""
+
+INSTRUCTION_BYTES = 16
+"""Of compiled code, between addresses."""
 
 LONE_KINDS = ("uninitialised", "released")
 """Kinds of findings about one access alone."""
@@ -102,8 +107,18 @@ class Access:
         """The text of the line; empty where the file cannot be read."""
         return self.text or linecache.getline(self.filename, self.line).strip()
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line, which tell one place of the source from another; of compiled code without lines, where each
+        instruction is one, no file and a number below 0."""
+        return (self.filename, self.line) if self.line else ("", -1 - self.pc)
+
+    def at(self, filename: str) -> str:
+        """The place in words, with that name for the file: the address in compiled code without lines."""
+        return f"{filename}:{self.line}" if self.line else f"{INSTRUCTION_BYTES * self.pc:#06x}"
+
     def __str__(self) -> str:
-        return f"{self.action} at {self.filename}:{self.line} by thread {self.thread}"
+        return f"{self.action} at {self.at(self.filename)} by thread {self.thread}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +150,7 @@ class Finding:
     def remedy(self) -> str:
         """A sentence that says how to mend the kernel, in the words of its language."""
         remedy = finding_info()[self.kind].remedy
-        if Path(self.second.filename).suffix in CUDA_FILES or self.second.filename == "<text>":
+        if Path(self.second.filename).suffix in CUDA_FILES or self.second.filename in CUDA_TEXTS:
             remedy = remedy.replace("cuda.sync", "__sync")
         return remedy
 
@@ -161,8 +176,8 @@ class Finding:
 
     def explain(self) -> str:
         """The finding with the text of its source lines and the remedy."""
-        texts = {side.line: side.source for side in (self.first, self.second) if side.source}
-        lines = [f"{line:>6}  {text}" for line, text in sorted(texts.items())]
+        texts = {side.place: side.source for side in (self.first, self.second) if side.source}
+        lines = [f"{line:>6}  {text}" for (_, line), text in sorted(texts.items(), key=lambda one: one[0][1])]
         return "\n".join([str(self), *lines, f"    to do: {self.remedy}"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,7 +244,7 @@ class Findings(tuple[Finding, ...]):
         rows = []
         for f in (*self, *self.notes):
             sides = [
-                f"{a.action} at {html.escape(Path(a.filename).name)}:{a.line} by {a.thread}<br>"
+                f"{a.action} at {html.escape(a.at(Path(a.filename).name))} by {a.thread}<br>"
                 f"<code>{html.escape(a.source)}</code>"
                 for a in (f.first, f.second)
             ]
@@ -261,7 +276,7 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     for record in records:
         finding = _finding(record, program, grid, block)
         sides = (finding.first, finding.second)
-        key = (finding.kind, frozenset((side.filename, side.line, side.action) for side in sides))
+        key = (finding.kind, frozenset((side.place, side.action) for side in sides))
         before = merged.get(key)
         merged[key] = finding if before is None else replace(before, count=before.count + finding.count)
     worse = {lines for kind, lines in merged if kind in ("race", "conflict")}

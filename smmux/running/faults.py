@@ -64,6 +64,9 @@ def of_run(
         error.array, error.element = _in_block(program, error)
         if program.instructions and error.message.startswith("local") and error.address < 0:
             error.message += f" (the stack of {program.local_bytes} bytes is full; `stack=` gives a thread more)"
+    if error.line is None and error.pc is not None and error.pc < len(program.instructions):
+        instruction = program.instructions[error.pc]  # in code without lines it alone tells the place
+        error.message += f", at {instruction.address:#06x} ({instruction.text})"
     return error
 
 
@@ -72,7 +75,7 @@ def _placed(error: KernelError, program: Program) -> tuple[Placed, int] | None:
     if error.address is None or error.pc is None:
         return None
     in_global = error.message.startswith("global access")
-    if in_global and program.places and 0 <= error.address < FIRST_ADDRESS:
+    if in_global and program.instructions and 0 <= error.address < FIRST_ADDRESS:
         error.message = "global access through a null pointer"
         return None
     return program.placed(error.pc, error.address, in_global)

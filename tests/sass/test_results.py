@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from smmux import gpus
 from smmux.__main__ import main
 from smmux.errors import ConfigError, OutOfBoundsError
 from smmux.gpus import policies
-from smmux.modules.module import Module
+from smmux.modules.module import CompiledKernel, Module
 from smmux.results.result import Result
 from smmux.sweep import Cache, sweep
+from smmux.sweep.workers import Workers
 from tests.sass.conftest import needed
 
 pytestmark = pytest.mark.usefixtures("few_modules")
@@ -236,6 +238,27 @@ def test_texts_have_their_lines() -> None:
     assert "cuda." not in result.races[0].explain()
     assert result.source(3) == "    *p = threadIdx.x;"
     assert "*p = threadIdx.x;" in result._repr_html_()
+
+
+def ran(kernel: CompiledKernel, factor: float) -> dict[str, Any]:
+    values = np.ones(64, np.float32)
+    return {"cycles": kernel.simulate(1, 64, (values, factor)).cycles, "value": float(values[0])}
+
+
+@pytest.mark.long
+def test_modules_and_kernels_go_to_other_processes() -> None:
+    """With the types of their parameters, names and sources."""
+    needed("nvcc", "nvdisasm")
+    text = 'extern "C" __global__ void scaled(float *x, float by) { x[threadIdx.x] *= by; }'
+    module = smmux.load(text)
+    again = pickle.loads(pickle.dumps(module))
+    assert repr(again) == repr(module)
+    assert again["scaled"].listing() == module["scaled"].listing()
+    assert again["scaled"].fingerprint() == module["scaled"].fingerprint()
+    with Workers(1) as workers:
+        (record,) = sweep(ran, [{"kernel": module["scaled"], "factor": 3}], executor=workers)
+    assert record["value"] == 3
+    assert record["cycles"] == ran(module["scaled"], 3)["cycles"]
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +106,7 @@ class Cubin:
 
     arch: 90 for sm_90. globals_image: the first bytes of the segment of global variables, which is zero from there to
     its length globals_bytes. externs: symbols that the module uses and does not define, such as `vprintf`.
+    ptx: the file of PTX that code without lines of a source is of.
     """
 
     arch: int
@@ -117,11 +119,21 @@ class Cubin:
     relocations: tuple[Relocation, ...]
     externs: tuple[str, ...]
     data: bytes = field(repr=False)
+    ptx: str = "<ptx>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kinds = {name: [parameter.kind for parameter in of.parameters] for name, of in self.kernels.items()}
+        return _again, (self.data, kinds, self.ptx)
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the file."""
         return hashlib.sha256(self.data).hexdigest()
+
+
+def _again(data: bytes, kinds: Mapping[str, Sequence[str]], ptx: str) -> Cubin:
+    """A module in another process."""
+    return replace(with_kinds(read_cubin(data), kinds), ptx=ptx)
 
 
 def read_cubin(data: bytes) -> Cubin:

@@ -1,7 +1,8 @@
 """Places in the source of a kernel's instructions, from the line table that the compiler writes with `-lineinfo`.
 
 The table is DWARF's, versions 2 to 4, with one operation of the vendor's: `inlined_call`, which says at which earlier
-row of the table the function was called that the rows after it come from.
+row of the table the function was called that the rows after it come from. PTX that no compiler has made says nothing of
+lines: for its code the assembler has a table of the lines of the PTX itself.
 """
 
 from __future__ import annotations
@@ -32,16 +33,23 @@ class Row:
     callers: tuple[Place, ...]
 
 
-def read_lines(elf: Elf) -> Mapping[int, list[Row]]:
-    """The rows of each section of code, by its index, in order of their addresses; none without a line table."""
-    section = elf.named.get(".debug_line")
+def read_lines(elf: Elf, ptx: str = "<ptx>") -> Mapping[int, list[Row]]:
+    """The rows of each section of code, by its index, in order of their addresses; none without a line table. ptx: the
+    file of lines of PTX, where no compiler says anything of a source."""
+    return _rows(elf, ".debug_line") or _rows(elf, ".nv_debug_line_sass", ptx)
+
+
+def _rows(elf: Elf, table: str, unnamed: str = "") -> Mapping[int, list[Row]]:
+    """The rows of one table. unnamed: the file that has no number."""
+    section = elf.named.get(table)
     if section is None:
         return {}
     names = elf.named.get(".debug_str")
     program = _Program(
         bytes(section.data),
         bytes(names.data) if names else b"",
-        {offset: symbol for offset, _, symbol, _ in elf.relocations(".debug_line")},
+        {offset: symbol for offset, _, symbol, _ in elf.relocations(table)},
+        unnamed,
     )
     while program.at < len(program.data):
         program.run_unit()
@@ -67,6 +75,7 @@ class _Program:
     data: bytes
     names: bytes
     symbols: Mapping[int, Symbol]
+    unnamed: str = ""
     at: int = 0
     rows: dict[int, list[Row]] = field(default_factory=dict)
     count: int = 0
@@ -104,7 +113,7 @@ class _Program:
         folders = [""]
         while folder := self.text():
             folders.append(folder)
-        self.files = [""]
+        self.files = [self.unnamed]
         while name := self.text():
             place, _, _ = self.leb(), self.leb(), self.leb()
             whole = place < len(folders) and not name.startswith("<")  # `<text>` lies in no folder

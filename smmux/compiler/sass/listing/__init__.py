@@ -181,7 +181,7 @@ def _decoded(words: bytes, arch: int) -> Sequence[str]:
 
 @lru_cache(16)
 def _lines(cubin: Cubin) -> Mapping[int, list[Row]]:
-    return read_lines(Elf(cubin.data))
+    return read_lines(Elf(cubin.data), cubin.ptx)
 
 
 class _Places:
