@@ -5,14 +5,16 @@ from __future__ import annotations
 import atexit
 import importlib
 import inspect
+import numbers
 import os
 import re
+import reprlib
 import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler.sass import tools
-from smmux.errors import CompileError, ConfigError
+from smmux.errors import CompileError, ConfigError, LaunchError
 from smmux.modules.module import CompiledKernel, module_of, named_arguments
 
 __all__ = ["from_numba"]
@@ -58,27 +60,97 @@ def from_numba(
         text = _ptx(cuda, plain, signature, (int(match[1]), int(match[2])), fastmath)
     options = [] if max_registers is None else [f"-maxrregcount={max_registers}"]
     name = f"{plain.__module__}.{plain.__qualname__}"
-    module = module_of([tools.assemble(text, arch, options, name)], name)
+    module = module_of([tools.assemble(text, arch, options, name)], name, kinds=tools.parameter_kinds(text))
     types = str(signature).removeprefix("void")
     (kernel,) = module
     names = plain.__code__.co_varnames[: plain.__code__.co_argcount]
-    return replace(kernel, name=plain.__name__, signature=f"{plain.__name__}{types}", expand=partial(_expand, names))
+    expand = partial(_expand, names, _kinds(signature))
+    return replace(kernel, name=plain.__name__, signature=f"{plain.__name__}{types}", expand=expand)
 
 
-def _expand(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """What a signature says of an array. dtype: None where NumPy has no such type. layout: C, F, or A for any."""
+
+    dtype: np.dtype[Any] | None
+    ndim: int
+    layout: str
+    element: str
+
+    def __str__(self) -> str:
+        order = "" if self.layout == "A" else f" in order {self.layout}"
+        return f"a {self.ndim}D array of {self.element}{order}"
+
+    def refuses(self, value: Any) -> bool:
+        """Whether a value is another one, of which the code would take the bytes for something else."""
+        if not isinstance(value, np.ndarray):
+            return True
+        in_order = {"C": value.flags.c_contiguous, "F": value.flags.f_contiguous}.get(self.layout, True)
+        return value.ndim != self.ndim or not in_order or (self.dtype is not None and value.dtype != self.dtype)
+
+
+_Kind = _Array | list[Any] | str
+"""Of a tuple those of its items; of another value its type's name."""
+
+
+def _kinds(signature: Any) -> list[_Kind]:
+    """What a signature says of the arguments."""
+    sigutils: Any = importlib.import_module("numba.core.sigutils")
+    arguments, _ = sigutils.normalize_signature(signature)
+    return [_kind(each) for each in arguments]
+
+
+def _kind(of: Any) -> _Kind:
+    types: Any = importlib.import_module("numba.core.types")
+    if isinstance(of, types.BaseTuple):
+        return [_kind(each) for each in of]
+    if not isinstance(of, types.Array):
+        return str(of)
+    support: Any = importlib.import_module("numba.np.numpy_support")
+    try:
+        dtype = np.dtype(support.as_dtype(of.dtype))
+    except NotImplementedError:
+        dtype = None
+    return _Array(dtype, of.ndim, of.layout, str(of.dtype))
+
+
+def _check(name: str, kind: _Kind, value: Any) -> None:
+    """Refuse a value of another kind than the signature's, as Numba does."""
+    if isinstance(kind, list):
+        if not isinstance(value, tuple | list) or len(value) != len(kind):
+            raise LaunchError(f"{name} is a tuple of {len(kind)} in the kernel, not {reprlib.repr(value)}")
+        for number, (each, item) in enumerate(zip(kind, value, strict=True)):
+            _check(f"{name}[{number}]", each, item)
+    elif isinstance(kind, _Array) and kind.refuses(value):
+        given = reprlib.repr(value)
+        if isinstance(value, np.ndarray):
+            given = str(_Array(None, value.ndim, "A", str(value.dtype)))
+        raise LaunchError(f"{name} is {kind} in the kernel, not {given}")
+    elif isinstance(kind, str) and isinstance(value, np.ndarray):
+        raise LaunchError(f"{name} is {kind} in the kernel, not an array")
+    elif str(kind).startswith("complex") and not isinstance(value, numbers.Complex):
+        raise LaunchError(f"{name} is {kind} in the kernel, not {reprlib.repr(value)}")
+
+
+def _expand(names: Sequence[str], kinds: Sequence[_Kind], args: Sequence[Any]) -> list[tuple[str, Any]]:
     """Arguments as Numba passes them: of an array its owner and parent (none), elements, bytes of one, address, shape
-    and strides; of a tuple its items."""
-    return [(name, value) for name, arg in named_arguments(names, args) for value in _passed(arg)]
+    and strides; of a complex number both parts; of a tuple its items."""
+    named = named_arguments(names, args)
+    for (name, value), kind in zip(named, kinds, strict=True):
+        _check(name, kind, value)
+    return [(name, value) for (name, arg), kind in zip(named, kinds, strict=True) for value in _passed(arg, kind)]
 
 
-def _passed(arg: Any) -> Iterator[Any]:
+def _passed(arg: Any, kind: _Kind) -> Iterator[Any]:
     """What Numba passes for one argument."""
-    if isinstance(arg, tuple | list):
-        for item in arg:
-            yield from _passed(item)
+    if isinstance(kind, list):
+        for item, each in zip(arg, kind, strict=True):
+            yield from _passed(item, each)
     elif isinstance(arg, np.ndarray):
         yield from (np.uint64(0), np.uint64(0), np.int64(arg.size), np.int64(arg.itemsize), arg)
         yield from map(np.int64, (*arg.shape, *arg.strides))
+    elif isinstance(kind, str) and kind.startswith("complex"):
+        yield from (complex(arg).real, complex(arg).imag)
     else:
         yield arg
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux.compiler.sass import tools
 from smmux.errors import CompileError, ConfigError
 from smmux.modules.module import CompiledKernel, module_of, named_arguments
 
@@ -62,7 +63,8 @@ def from_triton(
         code = kernel.fn.__code__
         message = " ".join(str(error).split())
         raise CompileError(f"Triton: {message}", code.co_filename, code.co_firstlineno) from error
-    (made_kernel,) = module_of([cubin], kernel.fn.__qualname__)
+    kinds = tools.parameter_kinds(str(made.asm.get("ptx", "")))
+    (made_kernel,) = module_of([cubin], kernel.fn.__qualname__, kinds=kinds)
     passed = [name for name in names if name not in constants]
     hidden = len(made_kernel.parameters) - len(passed)
     if scratch := getattr(made.metadata, "global_scratch_size", 0):

@@ -261,7 +261,7 @@ def _pack(
     for table, start in zip(tables, starts[4], strict=True):
         buffers.append((table_of(table, found), start, POINTER_BYTES * len(table), False))
         found[id(table)] = start
-    parameters = parameter_bytes(image, values, found)
+    parameters = parameter_bytes(image, values, found, names)
     buffers.append((variables, starts[0][0], variables.nbytes, True))
     buffers += [(data, start, WORKSPACE_BYTES, True) for data, start in zip(workspace, starts[2], strict=True)]
     buffers += [(np.frombuffer(parameters, np.uint8), start, len(parameters), False) for start in starts[3]]

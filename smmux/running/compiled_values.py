@@ -58,15 +58,17 @@ def table_of(table: Sequence[NDArray[Any]], addresses: dict[int, Address]) -> ND
     return np.frombuffer(b"".join(POINTER.pack(addresses[id(array)]) for array in table), np.uint8)
 
 
-def parameter_bytes(image: KernelImage, values: Sequence[Any], addresses: dict[int, Address]) -> bytes:
-    """The bytes of the kernel's parameters. addresses: of arrays and tables, by their identity."""
+def parameter_bytes(
+    image: KernelImage, values: Sequence[Any], addresses: dict[int, Address], names: Sequence[str]
+) -> bytes:
+    """The bytes of the kernel's parameters. addresses: of arrays and tables, by their identity. names: what errors
+    call the values."""
     found = bytearray(image.param_bytes)
-    for parameter, value in zip(sorted(image.parameters, key=lambda p: p.ordinal), values, strict=True):
-        data = _bytes(parameter, value, addresses)
+    parameters = sorted(image.parameters, key=lambda p: p.ordinal)
+    for parameter, value, name in zip(parameters, values, names, strict=True):
+        data = _bytes(parameter, value, addresses, name)
         if len(data) != parameter.size:
-            raise LaunchError(
-                f"argument {parameter.ordinal} of {image.name} has {parameter.size} bytes, not {len(data)}"
-            )
+            raise LaunchError(f"{name} has {_bytes_of(parameter)}, not {len(data)}")
         found[parameter.offset : parameter.offset + parameter.size] = data
     return bytes(found)
 
@@ -75,7 +77,11 @@ REALS: dict[str, type[np.floating[Any]]] = {"f16": np.float16, "f32": np.float32
 """Types of PTX that are no whole numbers."""
 
 
-def _check_kind(parameter: Parameter, value: Any) -> None:
+def _bytes_of(parameter: Parameter) -> str:
+    return f"{parameter.size} byte{'s' * (parameter.size != 1)}"
+
+
+def _check_kind(parameter: Parameter, value: Any, name: str) -> None:
     """Refuse what would be bits of another type than the parameter's, where that is known."""
     real, whole = parameter.kind in REALS, parameter.kind[:1] in ("s", "u")
     if isinstance(value, np.generic):
@@ -86,17 +92,17 @@ def _check_kind(parameter: Parameter, value: Any) -> None:
         given = value.dtype.name if isinstance(value, np.generic) else reprlib.repr(value)
         wanted = "floating-point number" if real else "whole number"
         bits = 8 * parameter.size
-        raise LaunchError(f"argument {parameter.ordinal} is a {wanted} of {bits} bits in the kernel, not {given}")
+        raise LaunchError(f"{name} is a {wanted} of {bits} bits in the kernel, not {given}")
 
 
-def _bytes(parameter: Parameter, value: Any, addresses: dict[int, Address]) -> bytes:
+def _bytes(parameter: Parameter, value: Any, addresses: dict[int, Address], name: str) -> bytes:
     """The bytes of an argument."""
-    _check_kind(parameter, value)
+    _check_kind(parameter, value, name)
     if isinstance(value, (np.ndarray, list)):
         return POINTER.pack(addresses[id(value)])
     if value is None and parameter.size == POINTER_BYTES and parameter.kind in POINTER_KINDS:
         return NULL
-    return _structure(value, addresses)[0] if isinstance(value, tuple) else _scalar(parameter, value)
+    return _structure(value, addresses)[0] if isinstance(value, tuple) else _scalar(parameter, value, name)
 
 
 def _real(kind: type[np.floating[Any]], value: float) -> bytes:
@@ -136,13 +142,15 @@ def _field(value: Any, addresses: dict[int, Address]) -> tuple[bytes, int]:
         raise LaunchError(f"a field of a structure is no number of 32 bits: {reprlib.repr(value)}") from None
 
 
-def _scalar(parameter: Parameter, value: Any) -> bytes:
+def _scalar(parameter: Parameter, value: Any, name: str) -> bytes:
     """The bytes of a scalar argument: of a NumPy scalar its own, of a Python number as many as the parameter has."""
     if isinstance(value, np.generic):
         return value.tobytes()
     if isinstance(value, bytes):
         return value
     try:
+        if isinstance(value, complex) and parameter.kind in ("", STRUCTURE):
+            return bytes({8: np.complex64, 16: np.complex128}[parameter.size](value).tobytes())
         if parameter.kind == STRUCTURE and parameter.size != LONGEST:
             raise OverflowError(value)
         if parameter.kind in REALS and isinstance(value, int | float):
@@ -153,7 +161,7 @@ def _scalar(parameter: Parameter, value: Any) -> bytes:
         return int(number).to_bytes(parameter.size, "little", signed=number < 0)
     except (KeyError, OverflowError, AttributeError, struct.error):
         raise LaunchError(
-            f"argument {parameter.ordinal} has {parameter.size} bytes, which {reprlib.repr(value)} does not fit: "
+            f"{name} has {_bytes_of(parameter)}, which {reprlib.repr(value)} does not fit: "
             "pass a NumPy scalar of the parameter's type, an array for a pointer or None for a null pointer, "
             "a tuple for a structure, a list of arrays for a table of pointers"
         ) from None

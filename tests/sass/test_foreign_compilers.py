@@ -118,3 +118,59 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "numba.cuda", None)
     with pytest.raises(smmux.ConfigError, match="pip install numba"):
         smmux.from_numba(wave, SIGNATURE)
+
+
+def scaled(out, by, times, turned):  # type: ignore[no-untyped-def]
+    out[0] = by * times - turned.imag
+
+
+TYPES = "void(float64[::1], float32, int32, complex64)"
+
+
+def test_numbers_get_the_types_of_numbas_signature() -> None:
+    needed("ptxas", "nvdisasm")
+    kernel, out = smmux.from_numba(scaled, TYPES), np.zeros(1)
+    for by, turned in ((2, 1 + 0.5j), (2.0, np.complex64(1 + 0.5j))):
+        kernel.simulate(1, 1, (out, by, 3, turned))
+        assert out[0] == 5.5
+
+
+@pytest.mark.parametrize(
+    "place, value, message",
+    [
+        (
+            0,
+            np.zeros(1, np.float32),
+            "out is a 1D array of float64 in order C in the kernel, not a 1D array of float32",
+        ),
+        (0, np.zeros((1, 1)), "out is a 1D array of float64 in order C in the kernel, not a 2D array of float64"),
+        (0, np.zeros(8)[::2], "out is a 1D array of float64 in order C"),
+        (0, 5, "out is a 1D array of float64 in order C in the kernel, not 5"),
+        (1, np.zeros(1), "by is float32 in the kernel, not an array"),
+        (1, np.float64(2), "by has 4 bytes, not 8"),
+        (2, 3.5, "times is a whole number of 32 bits in the kernel, not 3.5"),
+    ],
+)
+def test_values_of_another_type_than_numbas_signature_says_are_refused(place: int, value: object, message: str) -> None:
+    needed("ptxas", "nvdisasm")
+    given = [np.zeros(1), 2.0, 3, 1j]
+    given[place] = value
+    with pytest.raises(smmux.LaunchError, match=re.escape(message)):
+        smmux.from_numba(scaled, TYPES).simulate(1, 1, given)
+
+
+def summed(pair, out):  # type: ignore[no-untyped-def]
+    out[0] = pair[0] + pair[1][0]
+
+
+def test_tuples_have_their_types_too() -> None:
+    needed("ptxas", "nvdisasm")
+    kernel, out = smmux.from_numba(summed, "void(Tuple((float32, int32[:])), float64[:])"), np.zeros(1)
+    kernel.simulate(1, 1, ((2, np.full(1, 3, np.int32)), out))
+    assert out[0] == 5
+    with pytest.raises(
+        smmux.LaunchError, match=r"pair\[1\] is a 1D array of int32 in the kernel, not a 1D array of float64"
+    ):
+        kernel.simulate(1, 1, ((2, np.zeros(1)), out))
+    with pytest.raises(smmux.LaunchError, match="pair is a tuple of 2 in the kernel"):
+        kernel.simulate(1, 1, (2, out))

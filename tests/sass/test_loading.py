@@ -204,6 +204,18 @@ def test_whole_numbers_of_structures_may_be_unsigned() -> None:
             smmux.load(text)["pair"].simulate(1, 1, [given, out])
 
 
+def test_complex_numbers_are_structures_of_two_floats() -> None:
+    needed("nvcc", "nvdisasm")
+    text = """extern "C" __global__ void parts(float2 a, double2 b, char c, double *out) {
+        out[0] = a.x, out[1] = a.y, out[2] = b.x, out[3] = b.y;
+    }"""
+    out = np.zeros(4)
+    smmux.load(text)["parts"].simulate(1, 1, [1 + 2j, 3 + 4j, 5, out])
+    assert out.tolist() == [1, 2, 3, 4]
+    with pytest.raises(smmux.LaunchError, match="argument 2 has 1 byte, which 300 does not fit"):
+        smmux.load(text)["parts"].simulate(1, 1, [1 + 2j, 3 + 4j, 300, out])
+
+
 @pytest.mark.parametrize(
     "given, message",
     [
