@@ -82,6 +82,7 @@ NOINLINE static void report(const struct visit *v, enum finding_kind kind,
         .block = {before->block, v->e->block},
         .address = address_of(v, piece) - base,
         .sm = v->sm,
+        .in_global = 1,
         .cycle = v->e->cycle,
     };
     const uint64_t place[2] = {check_source(m->program, before->pc),

@@ -23,8 +23,8 @@ struct finding {
     uint32_t address; /* byte offset in the array that pc[1] names, without one on the device; or in
                          the static or dynamic part of shared memory by its flags */
     uint32_t sm;
-    uint32_t reserved; /* 0: padding would hold anything */
-    uint64_t cycle;    /* of the first one */
+    uint32_t in_global; /* 1: the memory is the device's, else the block's own */
+    uint64_t cycle;     /* of the first one */
     uint64_t count;
 };
 

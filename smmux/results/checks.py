@@ -45,7 +45,7 @@ RECORD = np.dtype(
         ("block", "<u4", 2),
         ("address", "<u4"),
         ("sm", "<u4"),
-        ("pad", "<u4"),
+        ("in_global", "<u4"),
         ("cycle", "<u8"),
         ("count", "<u8"),
     ]
@@ -286,11 +286,18 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     return Findings((finding for finding in ordered if finding.severity != "note"), lost, notes)
 
 
+def _action(program: Program, pc: int, in_global: bool) -> str:
+    """What an instruction does to the memory that a finding is about: copies load from the device's and store."""
+    if not in_global and program.instructions and program.instructions[pc].opcode == "LDGSTS":
+        return "store"
+    return ACTIONS.get(program.ops[pc].split(".")[0], program.ops[pc])
+
+
 def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
-    address = int(record["address"])
+    address, in_global = int(record["address"]), bool(record["in_global"])
     first, second = (
         Access(
-            action=ACTIONS.get(program.ops[pc].split(".")[0], program.ops[pc]),
+            action=_action(program, pc, in_global),
             filename=program.file_of(pc),
             line=program.line_of(pc, address),
             thread=coordinates(thread, block),
@@ -303,9 +310,12 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
         )
     )
     kind = _core.FINDINGS[record["kind"]][0]
-    array, index = (None, None) if kind in BARRIER_KINDS else _element(program, second.pc, address)
-    if placed := program.placed(second.pc, address):
-        address = placed[1]
+    placed = program.placed(second.pc, address, sure=True) if in_global else None
+    array, index = (None, None) if kind in BARRIER_KINDS or placed else _element(program, second.pc, address)
+    if placed:
+        array, index, address = placed[0].name, placed[1] // placed[0].element, placed[1]
+    elif not in_global and program.reserved_first and kind not in (*BARRIER_KINDS, "released"):
+        address -= program.reserved_bytes  # in front of the kernel's own
     return Finding(
         kind=kind,
         first=first,
@@ -321,7 +331,5 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
 
 def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:
     """Name and flat index of the element of an array that an instruction accesses."""
-    if placed := program.placed(pc, address):
-        return placed[0].name, placed[1] // placed[0].element
     place = program.element(pc, address)
     return (None, None) if place is None else (place[0].name, place[1] // place[0].element)

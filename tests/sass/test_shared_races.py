@@ -108,3 +108,31 @@ def test_wide_loads_may_reach_beyond_what_is_needed(warps: int, check: str | Non
     assert not result.findings
     if warps == 3:
         assert any(i.name == "LDS.128" for i in kernel.instructions)
+
+
+COPIES = r"""
+extern "C" __global__ void copied(int *out, const int *in, int generic) {
+    __shared__ int s[128];
+    const int t = threadIdx.x;
+    s[t] = 1;
+    __syncthreads();
+    int *from = generic ? out : s;
+    out[t] = from[127 - t];
+    if (generic) return;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4; cp.async.wait_all;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(s + t)), "l"(in + t) : "memory");
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_a_finding_says_which_memory_it_is_about(arch: str) -> None:
+    """Copies store in shared memory, whose bytes count from the kernel's own on, wherever these begin; what a pointer
+    leads to has its array's name."""
+    needed("nvcc", "nvdisasm")
+    kernel, given = smmux.load(COPIES, arch)["copied"], np.zeros(128, np.int32)
+    (race,) = kernel.simulate(1, 128, [given.copy(), given, 0], check="races").races
+    assert (race.first.action, race.second.action) == ("load", "store")
+    assert (race.array, race.address) == (None, 4 * (127 - race.first.thread[0]))
+    races = kernel.simulate(1, 128, [given.copy(), given, 1], check="races").races
+    assert {(race.array, 4 * (race.index or 0)) for race in races} == {("argument 0", race.address) for race in races}
