@@ -137,6 +137,12 @@ def test_names_of_kernels() -> None:
         assert module["matmul<16>"].mangled == mangled
 
 
+def test_errors_of_later_stages_of_the_compiler_are_found_behind_its_warnings() -> None:
+    warning = "a.cu(3): warning #20054-D: not so good\n    int x;\n        ^\n\n"
+    error = tools._compile_error(f"{warning}/cuda/sm_61.hpp(89) Error: unsupported operation\n", "a.cu", "a.cu")
+    assert (error.msg, error.filename, error.lineno) == ("unsupported operation", "/cuda/sm_61.hpp", 89)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -148,3 +148,15 @@ def test_barriers_with_numbers_do_without_others_where_they_count_threads() -> N
     (finding,) = module["early"].simulate(1, 64, [out], check="races").findings
     assert (finding.kind, finding.second.action, finding.lines) == ("early-exit", "barrier", (13, 14))
     assert (finding.first.thread[0], finding.second.thread[0]) == (0, 32)
+
+
+def test_accesses_to_registers_of_devices_are_relaxed_and_do_not_race() -> None:
+    needed("nvcc", "nvdisasm")
+    text = """extern "C" __global__ void told(int *flag) {
+        int seen;
+        asm volatile("ld.mmio.relaxed.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag));
+        asm volatile("st.mmio.relaxed.sys.global.u32 [%0], %1;" :: "l"(flag), "r"(seen | 1));
+    }"""
+    flag = np.zeros(1, np.int32)
+    assert not smmux.load(text)["told"].simulate(4, 1, [flag], check="races").findings
+    assert flag[0] == 1

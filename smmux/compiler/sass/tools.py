@@ -271,7 +271,7 @@ def _run(command: Sequence[str], name: str) -> None:
 
 
 _PLACED = re.compile(
-    r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error\s*:? (?P<message>.*)$|"
+    r"^(?P<file>[^\n(]+)\((?P<line>\d+)\):? (?:catastrophic )?[Ee]rror\s*:? (?P<message>.*)$|"
     r"^(?P<host>[^\n:]+):(?P<hostline>\d+):(?:\d+:)? (?:fatal )?error: (?P<said>.*)$|"
     r"^ptxas (?P<ptx>[^\n,]+), line (?P<ptxline>\d+); (?:error|fatal)\s*: (?P<told>.*)$",
     re.MULTILINE,

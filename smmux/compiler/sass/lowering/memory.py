@@ -23,7 +23,7 @@ FORM: int = _core.SASS_FIELDS["FORM"]
 DONE: int = _core.SASS_FIELDS["DONE"]
 WIDTHS = {"U8": (1, 0), "S8": (1, SIGNED), "U16": (2, 0), "S16": (2, SIGNED), "64": (8, 0), "128": (16, 0)}
 """Bytes of a lane and flags, by the modifier that says so; without one a word."""
-HINTS = frozenset("E U EF EL EU LU NA CONSTANT STRONG SM GPU SYS CTA WEAK LTC64B LTC128B LTC256B".split())
+HINTS = frozenset("E U EF EL EU LU NA CONSTANT STRONG MMIO SM GPU SYS CTA WEAK LTC64B LTC128B LTC256B".split())
 """Modifiers that tell caches what to keep, or how strong an access is: all but loads act in one order here."""
 COPY, COPY_NEGATED, COPY_ZFILL = 1, 2, 4
 """enum copy_kind of csrc/sm/sass/copy.h."""
@@ -39,8 +39,9 @@ def _loads(rows: Rows, i: Instruction, op: str, space: int) -> None:
 
 
 def _strong(i: Instruction, op: str) -> int:
-    """STRONG of an access to global memory that is, else 0."""
-    return STRONG if op.endswith("global") and "STRONG" in i.modifiers and BEYOND & set(i.modifiers) else 0
+    """STRONG of an access to global memory that is, as one to a device's registers (MMIO), else 0."""
+    words = set(i.modifiers)
+    return STRONG if op.endswith("global") and {"STRONG", "MMIO"} & words and BEYOND & words else 0
 
 
 def _destination(rows: Rows, operand: Operand, width: int) -> dict[str, int]:
