@@ -19,8 +19,8 @@ from smmux.compiler.program import Placed, Program
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Variable
 from smmux.compiler.sass.lowering.kernel import Lowered, lower_kernel
 from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS, constants_offset
-from smmux.compiler.sass.mangled_names import plain_name
-from smmux.errors import CompileError, LaunchError
+from smmux.compiler.sass.mangled_names import demangle, plain_name
+from smmux.errors import CompileError, LaunchError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.language.placement import ADDRESS_LIMIT, extent, place
 from smmux.machines.occupancy import occupancy
@@ -86,12 +86,31 @@ def simulate(
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
     _check_geometry(cubin.kernels[name], dim3("grid", grid), dim3("block", block))
-    memory = _Memory(dict(variables or {}), names)
+    memory = _Memory({_variable(cubin, name): values for name, values in (variables or {}).items()}, names)
     program = program_of(cubin, name, dynamic_shared, machine, memory, stack)
     program = replace(program, name=called or name, sources=sources or {})
     result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
     memory.give_back(cubin)
     return replace(result, program=replace(program, pack=None, printer=None))  # which hold the launch's arrays
+
+
+def _variable(cubin: Cubin, name: str) -> str:
+    """The linker's name of a variable, which has the name in the source, with namespaces or without, if no other one
+    has it."""
+    if name in cubin.globals_ or not isinstance(name, str):
+        return name
+    known = [mangled for mangled in cubin.globals_ if not mangled.startswith(("$", "__"))]
+    found = [mangled for mangled in known if plain_name(mangled) == name]
+    if not found:
+        texts = zip(known, demangle(tuple(known)), strict=True)
+        found = [mangled for mangled, text in texts if text == name or text.endswith(f"::{name}")]
+    if len(found) > 1:
+        raise LaunchError(f"the module has {len(found)} variables {name!r}: {', '.join(demangle(tuple(found)))}")
+    if not found:
+        plain = [plain_name(mangled) for mangled in known]
+        there = f"; it has {', '.join(plain)}" if plain else ""
+        raise LaunchError(f"{name!r} is no variable of the module{there}{did_you_mean(name, plain)}")
+    return found[0]
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
 
 import smmux
@@ -61,3 +62,31 @@ def test_kernels_of_one_name_are_told_apart(name: str, message: str) -> None:
         pytest.skip("no c++filt")
     with pytest.raises(smmux.ConfigError, match=message):
         smmux.load(NAMES)[name]
+
+
+VARIABLES = """
+namespace ours { __constant__ int table[2]; static __device__ int calls; __device__ int both; }
+namespace theirs { __device__ int both; }
+template <int N> __device__ int made = N;
+extern "C" __global__ void k(int *out) {
+    out[0] = ours::table[1] + made<7>;
+    ours::calls++;
+    ours::both = theirs::both + 1;
+}
+"""
+
+
+def test_variables_have_the_names_of_the_source() -> None:
+    needed("nvcc", "nvdisasm")
+    kernel, table = smmux.load(VARIABLES)["k"], np.array([1, 2], np.int32)
+    out, calls = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    kernel.simulate(1, 1, [out], variables={"table": table, "calls": calls, "made": np.array([40], np.int32)})
+    assert (out[0], calls[0]) == (42, 1)
+    if shutil.which("c++filt"):
+        inner = np.zeros(1, np.int32)
+        kernel.simulate(1, 1, [out], variables={"ours::table": table, "ours::calls": calls, "ours::both": inner})
+        assert (out[0], calls[0], inner[0]) == (9, 2, 1)
+    with pytest.raises(smmux.LaunchError, match="the module has 2 variables 'both'"):
+        kernel.simulate(1, 1, [out], variables={"both": calls})
+    with pytest.raises(smmux.LaunchError, match="'tables' is no variable of the module; it has .*did you mean 'table'"):
+        kernel.simulate(1, 1, [out], variables={"tables": table})
