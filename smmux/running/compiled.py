@@ -97,7 +97,9 @@ def simulate(
 def _variable(cubin: Cubin, name: str) -> str:
     """The linker's name of a variable, which has the name in the source, with namespaces or without, if no other one
     has it."""
-    if name in cubin.globals_ or not isinstance(name, str):
+    if not isinstance(name, str):
+        raise LaunchError(f"variables have names, not {name!r}")
+    if name in cubin.globals_:
         return name
     known = [mangled for mangled in cubin.globals_ if not mangled.startswith(("$", "__"))]
     found = [mangled for mangled in known if plain_name(mangled) == name]

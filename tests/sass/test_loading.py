@@ -227,6 +227,7 @@ def test_complex_numbers_are_structures_of_two_floats() -> None:
     [
         ({"args": 5}, "args is a list of the kernel's arguments, not 5"),
         ({"variables": 5}, "variables is arrays by name, not 5"),
+        ({"variables": {3: np.zeros(1)}}, "variables have names, not 3"),
         ({"variables": {"table": [1, 2]}}, r"variable 'table' needs an array, not \[1, 2\]"),
     ],
 )
