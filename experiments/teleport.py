@@ -68,7 +68,7 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
     figures.reference_line(ax, 1, "")
     ax.set_xticks(range(len(FIRST)), efforts)
     ax.set_ylim(0, 1.6)
-    ax.set_xlabel("lines of code over those of the baseline: baseline / hand-written / TELEPORT", fontsize=6)
+    ax.set_xlabel("lines of code: baseline / hand-written / TELEPORT", fontsize=6)
     ax.set_ylabel("Time over baseline")
     figures.legend(ax, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
