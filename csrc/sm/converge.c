@@ -132,10 +132,9 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     }
 }
 
-/* Take lanes out of the views of a barrier register that lanes have which have kept it (BMOV) as
- * often, so are as many functions in. Views that are kept in functions further in than these lanes
- * are, they leave when the view is restored (`gone`). Those further out keep them: there these
- * lanes are still to come. */
+/* Take lanes out of the views of a barrier register: those of lanes that have kept it (BMOV) as often
+ * as these, so are as deep in functions. Views that functions further in keep change when they are
+ * restored (`gone`). Lanes further out wait on: there these lanes are still to come. */
 static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     struct convergence *own = w->own;
     const uint8_t level = lanes ? own->kept[barrier][bits_lowest(lanes)] : 0;
