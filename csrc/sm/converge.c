@@ -132,9 +132,9 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     }
 }
 
-/* Take lanes out of the views of a barrier register: those of lanes that have kept it (BMOV) as often
- * as these, so are as deep in functions. Views that functions further in keep change when they are
- * restored (`gone`). Lanes further out wait on: there these lanes are still to come. */
+/* Take lanes out of the views of a barrier register: those of lanes that have kept it (BMOV) as
+ * often as these, so are as deep in functions. Views that functions further in keep change when
+ * they are restored (`gone`). Lanes further out wait on: there these lanes are still to come. */
 static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
     struct convergence *own = w->own;
     const uint8_t level = lanes ? own->kept[barrier][bits_lowest(lanes)] : 0;
