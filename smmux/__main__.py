@@ -190,6 +190,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--trace", type=Path, metavar="RUN.json", help="write the time line of the run there, for ui.perfetto.dev"
     )
     run.add_argument("--arch", help="of CUDA C++ and PTX: the architecture to compile for (default: sm_90)")
+    run.add_argument(
+        "--option", action="append", default=[], metavar="TEXT",
+        help="of CUDA C++ and PTX: an option of nvcc or ptxas, as --option=-DROWS=8",
+    )  # fmt: skip
     run.add_argument("--lines", action="store_true", help="counters per source line")
     run.add_argument("--listing", action="store_true", help="print the compiled program first")
     run.set_defaults(action=_run)
@@ -309,8 +313,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _python_kernel(options: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
     """A kernel of a Python file, with the options of a run that only such kernels have."""
-    if options.arch:
-        raise ValueError(f"--arch is of compiled code; {options.kernel!r} is Python")
+    for name in ("arch", "option"):
+        if getattr(options, name):
+            raise ValueError(f"--{name} is of compiled code; {options.kernel!r} is Python")
     own = {name: getattr(options, name) for name in (*OF_A_COMPILER, "dynshared")}
     return kernel_of(options.kernel), {"gpu": options.gpu or gpus.DEFAULT, **own}
 

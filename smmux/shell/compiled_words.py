@@ -33,4 +33,4 @@ def compiled_kernel(options: argparse.Namespace) -> tuple[CompiledKernel, dict[s
             raise ValueError(f"--{name.replace('_', '-')} is of Python kernels; {options.kernel!r} is compiled already")
     path, name = file_and_kernel(options.kernel)
     own = {"gpu": options.gpu or gpus.COMPILED, "dynamic_shared": options.dynshared or None}
-    return load(path, options.arch or "sm_90")[name], own
+    return load(path, options.arch or "sm_90", options.option)[name], own

@@ -29,7 +29,13 @@ T = TypeVar("T")
 
 
 def product(**axes: Iterable[Any]) -> list[Record]:
-    """All combinations of the axes' values, the last axis varying fastest."""
+    """All combinations of the axes' values, the last axis varying fastest.
+
+    Raises ConfigError for an axis that is one value.
+    """
+    for name, values in axes.items():
+        if not isinstance(values, Iterable):
+            raise ConfigError(f"{name}={values!r} is one value, not the values of an axis; write {name}=[{values!r}]")
     names = list(axes)
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*axes.values())]
 

@@ -16,6 +16,11 @@ def test_product_is_in_order_with_the_last_axis_fastest() -> None:
     assert points == [{"a": 1, "b": "x"}, {"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
 
 
+def test_an_axis_has_values() -> None:
+    with pytest.raises(ConfigError, match=r"n=5 is one value, not the values of an axis; write n=\[5\]"):
+        product(gpu=["GTX285"], n=5)
+
+
 def test_records_keep_the_points_order_whatever_finishes_first() -> None:
     first_waits = threading.Event()
 

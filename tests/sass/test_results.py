@@ -132,6 +132,19 @@ def test_from_a_shell(module: Module, capsys: pytest.CaptureFixture[str]) -> Non
     assert "twice.h:" in text
 
 
+def test_a_run_has_options_of_the_compiler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    needed("nvcc", "nvdisasm")
+    (tmp_path / "fill.cu").write_text('extern "C" __global__ void fill(int *x) { x[threadIdx.x] = NUMBER; }')
+    command = ["run", f"{tmp_path / 'fill.cu'}:fill", "--grid", "1", "--block", "32", "int32[32]"]
+    assert main([*command, "--option=-DNUMBER=7"]) == 0
+    assert "<Result fill on H100" in capsys.readouterr().out
+    assert main(command) == 1
+    assert "NUMBER" in capsys.readouterr().err
+    python = ["run", "smmux.shell.examples:saxpy", "--grid", "1", "--block", "32", "--option=-G"]
+    assert main(python) == 1
+    assert "--option is of compiled code" in capsys.readouterr().err
+
+
 def test_commands_take_names_of_namespaces(module: Module, capsys: pytest.CaptureFixture[str]) -> None:
     place = run(module).program.filename
     words = ["--grid", "2", "--block", "128", "float32[256]", "float32[256]=arange", "128"]
