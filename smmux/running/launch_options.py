@@ -278,7 +278,8 @@ class LaunchOptions(TypedDict, total=False):
             None,
             lambda _, value: int(bool(value)),
             "whether the launch comes behind the same one, as in a loop of launches timed on a card: the L2 and "
-            "the caches of instructions are as that left them. Arrays hold what one launch makes of them",
+            "the caches of instructions are as that left them, and so is what it reads of its arrays: one that sorts "
+            "in place finds them sorted. Afterwards arrays hold what one launch makes of them",
         ),
     ]
     profile: Annotated[
