@@ -17,6 +17,7 @@ from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.variants import LABELS, MANAGED
 from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus
+from smmux.base.counted import counted
 from smmux.errors import ConfigError, Error
 from smmux.gpus import Gpu
 from smmux.shell.command_words import argument, dimensions, kernel_of
@@ -128,8 +129,7 @@ def table(records: Sequence[Record]) -> str:
 def caption(records: Sequence[Record]) -> str:
     """A sentence with time and machine."""
     [r] = records
-    blocks = f"{r['residency']} block{'s' if r['residency'] > 1 else ''}"
-    line = f"SM {r['sm']}, with up to {blocks} at a time."
+    line = f"SM {r['sm']}, with up to {counted(r['residency'], 'block')} at a time."
     return f"{_name(r)} on {r['gpu']}, schedule {r['schedule']}: {r['time_us']:.1f} us; {line}"
 
 

@@ -109,7 +109,7 @@ def _kind(of: Any) -> _Kind:
     support: Any = importlib.import_module("numba.np.numpy_support")
     try:
         dtype = np.dtype(support.as_dtype(of.dtype))
-    except NotImplementedError:
+    except NotImplementedError:  # what Numba raises for a type that NumPy does not have
         dtype = None
     return _Array(dtype, of.ndim, of.layout, str(of.dtype))
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smmux.base.counted import counted
 from smmux.compiler.sass.cubin import KernelImage, Parameter
 from smmux.errors import LaunchError
 
@@ -68,17 +69,13 @@ def parameter_bytes(
     for parameter, value, name in zip(parameters, values, names, strict=True):
         data = _bytes(parameter, value, addresses, name)
         if len(data) != parameter.size:
-            raise LaunchError(f"{name} has {_bytes_of(parameter)}, not {len(data)}")
+            raise LaunchError(f"{name} has {counted(parameter.size, 'byte')}, not {len(data)}")
         found[parameter.offset : parameter.offset + parameter.size] = data
     return bytes(found)
 
 
 REALS: dict[str, type[np.floating[Any]]] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 """Types of PTX that are no whole numbers."""
-
-
-def _bytes_of(parameter: Parameter) -> str:
-    return f"{parameter.size} byte{'s' * (parameter.size != 1)}"
 
 
 def _check_kind(parameter: Parameter, value: Any, name: str) -> None:
@@ -161,7 +158,7 @@ def _scalar(parameter: Parameter, value: Any, name: str) -> bytes:
         return int(number).to_bytes(parameter.size, "little", signed=number < 0)
     except (KeyError, OverflowError, AttributeError, struct.error):
         raise LaunchError(
-            f"{name} has {_bytes_of(parameter)}, which {reprlib.repr(value)} does not fit: "
+            f"{name} has {counted(parameter.size, 'byte')}, which {reprlib.repr(value)} does not fit: "
             "pass a NumPy scalar of the parameter's type, an array for a pointer or None for a null pointer, "
             "a tuple for a structure, a list of arrays for a table of pointers"
         ) from None

@@ -3,6 +3,7 @@ that need the vendor's tools are skipped."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import metadata
@@ -13,6 +14,7 @@ import pytest
 
 from smmux import gpus
 from smmux.compiler.sass import tools
+from smmux.compiler.sass.mangled_names import demangle
 from smmux.errors import ConfigError
 from smmux.modules.module import Module, load
 
@@ -40,6 +42,13 @@ def needed(*names: str) -> None:
         if extra_installed():
             raise
         pytest.skip(str(error))
+
+
+def names_known() -> None:
+    """Skip the test where no tool tells the names of C++. That of binutils is there wherever its linker is."""
+    if tuple(demangle(("_Z1fv",))) != ("f()",):
+        assert not shutil.which("ld"), "binutils has c++filt, and names are not told"
+        pytest.skip("neither cu++filt nor c++filt is there, which tell the names of C++ (binutils)")
 
 
 def extra_installed() -> bool:
