@@ -117,6 +117,8 @@ static enum error control(struct decoder *dec, const struct insn *in) {
         return reject(dec, "branch target %d", (int)in->imm);
     if (op == SASS_BAR || op == SASS_DEPBAR) return OK;
     if (op == SASS_JUMP && in->q >= JUMP_COUNT) return reject(dec, "jump of kind %u", in->q);
+    if (op == SASS_WARPSYNC && in->q >= SYNC_COUNT)
+        return reject(dec, "warpsync of kind %u", in->q);
     if (op == SASS_JUMP && in->q == JUMP_ANYWHERE) {
         if (dec->p->registers <= LAST_ARGUMENT || dec->p->constant_bytes < 8)
             return reject(dec, "a call outside of the code");

@@ -28,6 +28,9 @@ enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUN
  * a call that stays in the code. Neither call goes to where the kernel begins, which nobody calls.
  */
 enum sass_jump { JUMP_INSIDE, JUMP_ANYWHERE, JUMP_CALL, JUMP_COUNT };
+/* Which lanes a WARPSYNC waits for, in `q`: those that its register names; these, which go on
+ * without lanes that name others; all. */
+enum sass_sync { SYNC_NAMED, SYNC_EXCLUSIVE, SYNC_ALL, SYNC_COUNT };
 /* How far a fence of compiled code reaches, in `imm`; those of Python kernels are plain. */
 enum sass_fence { FENCE_PLAIN, FENCE_GPU, FENCE_SYSTEM };
 /* Of a barrier of the block: its register has the threads alone. */

@@ -124,8 +124,15 @@ _MEMORY: dict[str, Value] = {
     "fence_system": (1255, "HOPPER"),
     "fence_clk": (27, "H200; DER"),  # fence_rounds.csv: stores and fences of 32 warps in turn
     "errbar_clk": (59, "HOPPER"),
-    "jump_clk": (29, "H200; DER"),  # calls.csv
-    "yield_clk": (46, "H200; DER"),  # yields.csv
+    "jump_clk": (30, "H200; DER"),  # calls.csv
+    "bsync_clk": (13, "H200"),  # branch_rates.csv
+    "warpsync_clk": (35, "H200; DER"),  # meets.csv
+    "warpsync_more": (20, "H200"),
+    "cbu_clk": (1, "H200; DER"),  # branch_rates.csv
+    "cbu_jump": (4, "H200; DER"),  # calls.csv
+    "cbu_warpsync": (2, "H200; DER"),  # meets.csv
+    "cbu_warpsync_more": (3, "H200; DER"),  # 2.85
+    "yield_clk": (41, "H200; DER"),  # branches.csv
     "yield_parted": (97, "H200; DER"),
     "sleep_least": (50, "H200; DER"),  # naps.csv
     "bar_interval": (2, "HOPPER"),

@@ -26,6 +26,13 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "match_late_wide": (0, "NA"),
     "match_clk": (0, "NA"),
     "jump_clk": (0, "NA"),
+    "bsync_clk": (0, "NA"),
+    "warpsync_clk": (0, "NA"),
+    "warpsync_more": (0, "NA"),
+    "cbu_clk": (0, "NA"),
+    "cbu_jump": (0, "NA"),
+    "cbu_warpsync": (0, "NA"),
+    "cbu_warpsync_more": (0, "NA"),
     "yield_clk": (0, "NA"),
     "yield_parted": (0, "NA"),
     **dict.fromkeys(

@@ -6,6 +6,7 @@
 #include "sm/exec.h"
 #include "sm/obey.h"
 #include "sm/sass/barrier.h"
+#include "sm/sass/cbu.h"
 #include "sm/sass/copy.h"
 #include "sm/sass/routine.h"
 #include "sm/sass/sass.h"
@@ -53,13 +54,58 @@ void sass_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at) 
     }
 }
 
+/* What an instruction of control does that decides how long it takes. */
+struct passage {
+    bool parted;    /* some of its lanes go on apart from others */
+    bool whole;     /* there are no other lanes that it could wait for */
+    uint32_t taken; /* lanes that go elsewhere than to the next instruction */
+    uint32_t sets;  /* different sets of lanes that its lanes wait for */
+};
+
 /* Does the warp go on behind the instruction for the price of its stall count alone? So it does
- * behind a branch that no lane takes, where control bits are obeyed. */
+ * where control bits are obeyed, and lanes neither go elsewhere nor wait for others. */
 static bool falls_through(const struct sm *sm, const struct warp *w, const struct uop *u,
-                          uint32_t taken) {
-    const struct program *p = sm->m->program;
-    if (!p->control || &p->code[w->pc] != u + 1) return false;
-    return u->sub == SASS_EXIT || (u->sub == SASS_BRA && !taken);
+                          const struct passage *p) {
+    const struct program *program = sm->m->program;
+    if (!program->control || &program->code[w->pc] != u + 1) return false;
+    switch (u->sub) {
+    case SASS_EXIT:
+    case SASS_BSSY: return true;
+    case SASS_BRA: return !p->taken;
+    case SASS_WARPSYNC: return u->q == SYNC_ALL && p->whole;
+    default: return false;
+    }
+}
+
+/* For how many clocks it takes the convergence barrier unit. */
+static uint32_t unit_clocks(const struct config *cfg, const struct uop *u,
+                            const struct passage *p) {
+    const uint32_t parting = p->parted ? cfg->cbu_clk : 0;
+    switch (u->sub) {
+    case SASS_BSSY:
+    case SASS_BSYNC: return cfg->cbu_clk + parting;
+    case SASS_JUMP:
+    case SASS_YIELD: return cfg->cbu_jump + parting;
+    case SASS_WARPSYNC:
+    case SASS_COLLECTIVE:
+        if (u->q != SYNC_NAMED) return parting;
+        return cfg->cbu_warpsync + (p->sets - 1) * cfg->cbu_warpsync_more + parting;
+    default: return parting;
+    }
+}
+
+/* How many clocks after it has begun the warp goes on, if it does not fall through. */
+static uint32_t clocks_of(const struct config *cfg, const struct uop *u, const struct passage *p) {
+    switch (u->sub) {
+    case SASS_BSYNC: return cfg->bsync_clk ? cfg->bsync_clk : cfg->lat_bra;
+    case SASS_JUMP: return cfg->lat_bra + cfg->jump_clk;
+    case SASS_YIELD: return cfg->lat_bra + (p->whole ? cfg->yield_clk : cfg->yield_parted);
+    case SASS_WARPSYNC:
+    case SASS_COLLECTIVE:
+        if (!cfg->warpsync_clk || u->q == SYNC_ALL) return cfg->lat_bra;
+        return cfg->warpsync_clk + (u->q == SYNC_NAMED ? (p->sets - 1) * cfg->warpsync_more : 0);
+    default: return cfg->lat_bra;
+    }
 }
 
 /* Find out when the warp's next instruction can issue, from a cycle on. */
@@ -68,13 +114,12 @@ static void go_on_at(struct sm *sm, uint32_t warp, uint64_t at) {
     else warp_refresh(sm, warp, at, WAIT_ALU);
 }
 
-/* Let the warp go on after an instruction that may have changed the active group. With no group
- * active, all lanes have exited, or wait at a barrier of the block, or wait for each other for
- * ever, a fault. */
-static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t taken, uint64_t t) {
+/* Let the warp go on at cycle `at` after an instruction that may have changed the active group, and
+ * has issued at t. With no group active, all lanes have exited, or wait at a barrier of the block,
+ * or wait for each other for ever, a fault. */
+static void go_on(struct sm *sm, uint32_t warp, uint64_t t, uint64_t at) {
     struct warp *w = &sm->warps[warp];
     if (w->mask) {
-        const uint64_t at = falls_through(sm, w, u, taken) ? t : t + sm->m->cfg->lat_bra;
         go_on_at(sm, warp, at);
     } else if (!w->live) {
         block_warp_exit(sm, warp, t);
@@ -180,26 +225,29 @@ static void call_routines(struct sm *sm, uint32_t warp, const uint32_t *low, uin
     }
 }
 
-/* Jump to the addresses in a register; an address that is not that of an instruction is a fault. */
-static void jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+/* Jump to the addresses in a register; an address that is not that of an instruction is a fault. Do
+ * lanes part? */
+static bool jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     const uint32_t *low = operand_row(&lanes, u->a);
     uint32_t target[32];
     for (uint32_t lane = 0; lane < 32; lane++) target[lane] = low[lane] + (uint32_t)u->imm;
     if (u->q == JUMP_ANYWHERE) call_routines(sm, warp, low, active, target, t);
-    if (sm->fault.code != OK) return;
+    if (sm->fault.code != OK) return false;
     for (uint32_t left = active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left), to = target[lane];
         const bool nowhere = !to && u->q != JUMP_INSIDE;
         target[lane] = to / INSN_BYTES;
         if (!(to % INSN_BYTES) && target[lane] < sm->m->program->count && !nowhere) continue;
         sm_fault(sm, warp, lane, t, nowhere ? ERROR_NULL_CALL : ERROR_BAD_JUMP);
-        return;
+        return false;
     }
     for (uint32_t lane = 0; lane < 32; lane++)
         if (!(active >> lane & 1)) target[lane] = w->pc + 1;
+    const uint32_t all = w->mask;
     converge_scatter(w, target);
+    return w->mask != all;
 }
 
 /* Must the warp wait before it calls routines outside of the code, which see what it has stored? If
@@ -227,14 +275,17 @@ static uint32_t taken(const struct uop *u, const struct warp *w, const struct la
     }
 }
 
-/* WARPSYNC, or the begin of a collective: wait for the lanes that a register names. */
-static void synchronise(struct sm *sm, uint32_t warp, const struct uop *u,
-                        const struct lanes *lanes) {
+/* WARPSYNC, or the begin of a collective: wait for the lanes that a register names. Returns how
+ * many different sets of lanes that are. */
+static uint32_t synchronise(struct sm *sm, uint32_t warp, const struct uop *u,
+                            const struct lanes *lanes) {
     struct warp *w = &sm->warps[warp];
     const uint32_t *of = operand_row(lanes, u->a), named = of[bits_lowest(w->mask)] & w->live;
+    const uint32_t sets = sass_values(of, of, w->mask);
     if (sm->check && !(named & ~converge_met(w, named))) check_syncwarp(sm, warp, named);
     if (u->sub == SASS_COLLECTIVE) converge_collect(w, of);
-    else converge_sync(w, of, u->q);
+    else converge_sync(w, of, u->q == SYNC_EXCLUSIVE);
+    return sets;
 }
 
 /* Can the instruction have a predicate operand beside its guard? */
@@ -272,22 +323,28 @@ static bool keeps_group(struct sm *sm, uint32_t warp, const struct uop *u, uint3
 }
 
 void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+    const struct config *cfg = sm->m->cfg;
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    struct passage p = {.sets = 1};
     if (has_predicate(u->sub)) active &= operand_predicate(u, w);
-    if (active && active != w->mask && is_for_some(u->sub)) converge_leave(w, active);
+    if (active && active != w->mask && is_for_some(u->sub)) {
+        p.parted = true;
+        converge_leave(w, active);
+    }
+    p.whole = w->mask == w->live;
     switch (active || u->sub == SASS_BRA ? u->sub : SASS_COUNT) {
     case SASS_BRA:
-        active = taken(u, w, &lanes, active);
-        if (active && active != w->mask) sm->count.divergent_branches++;
-        converge_branch(w, active, (uint32_t)u->imm);
+        p.taken = taken(u, w, &lanes, active);
+        p.parted = p.taken && p.taken != w->mask;
+        if (p.parted) sm->count.divergent_branches++;
+        converge_branch(w, p.taken, (uint32_t)u->imm);
         break;
     case SASS_CALL: converge_branch(w, active, (uint32_t)u->imm); break;
     case SASS_JUMP:
         if (awaits_stores(sm, warp, u)) return;
-        jump(sm, warp, u, active, t);
+        p.parted = jump(sm, warp, u, active, t);
         if (sm->fault.code != OK) return;
-        t += sm->m->cfg->jump_clk;
         break;
     case SASS_EXIT:
         if (sm->check) check_exit(sm, warp, active);
@@ -296,18 +353,18 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
     case SASS_BSSY: converge_enter(w, u->q); break;
     case SASS_BSYNC: converge_wait(w, u->q); break;
     case SASS_BREAK: converge_break(w, u->q, active); break;
-    case SASS_YIELD:
-        t += w->mask == w->live ? sm->m->cfg->yield_clk : sm->m->cfg->yield_parted;
-        converge_yield(w);
-        break;
+    case SASS_YIELD: converge_yield(w); break;
     case SASS_SLEEP: sleep_until_tick(sm, warp, u, active, t); return;
     case SASS_ERRBAR:
         w->pc++;
-        go_on_at(sm, warp, t + sm->m->cfg->errbar_clk);
+        go_on_at(sm, warp, t + cfg->errbar_clk);
         return;
     case SASS_IVALL: smcache_invalidate(sm), w->pc++; break;
     case SASS_WARPSYNC:
-    case SASS_COLLECTIVE: synchronise(sm, warp, u, &lanes); break;
+    case SASS_COLLECTIVE:
+        p.sets = synchronise(sm, warp, u, &lanes);
+        p.parted |= u->q == SYNC_EXCLUSIVE && p.sets > 1; /* each set waits in a turn of its own */
+        break;
     case SASS_ENDCOLLECTIVE: converge_disperse(w, sm->m->program->code); break;
     case SASS_BAR:
         if (active == w->live) {
@@ -322,5 +379,6 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         w->pc++;
         break;
     }
-    go_on(sm, warp, u, active, t);
+    const uint64_t begin = cbu_take(sm, t, unit_clocks(cfg, u, &p));
+    go_on(sm, warp, t, falls_through(sm, w, u, &p) ? begin : begin + clocks_of(cfg, u, &p));
 }

@@ -1,14 +1,7 @@
 #include "sm/sass/match.h"
 
-#include "base/bits.h"
+#include "sm/sass/cbu.h"
 #include "sm/sass/sass.h"
-
-/* How many different values the lanes have. */
-static uint32_t values_of(const uint32_t *low, const uint32_t *high, uint32_t lanes) {
-    uint32_t count = 0;
-    for (; lanes; count++) lanes &= ~sass_alike(low, high, bits_lowest(lanes));
-    return count;
-}
 
 uint64_t match_late(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
     const struct config *cfg = sm->m->cfg;
@@ -17,9 +10,8 @@ uint64_t match_late(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t 
     const bool wide = u->sub == SASS_MATCH_64;
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     const uint32_t *low = operand_row(&lanes, u->a);
-    const uint32_t values = values_of(low, wide ? low + 32 : low, w->mask);
-    const uint64_t begin = sm->match_free > t ? sm->match_free : t;
-    sm->match_free = begin + values * (wide ? 2 : 1) * cfg->match_clk;
+    const uint32_t values = sass_values(low, wide ? low + 32 : low, w->mask);
+    const uint64_t begin = cbu_take(sm, t, values * (wide ? 2 : 1) * cfg->match_clk);
     if (begin > sm->held[warp]) sm->held[warp] = begin;
     return begin - t + (values - 1) * (wide ? cfg->match_late_wide : cfg->match_late);
 }

@@ -2,6 +2,7 @@
 #ifndef SMMUX_SM_SASS_H
 #define SMMUX_SM_SASS_H
 
+#include "base/bits.h"
 #include "base/clones.h"
 #include "base/hints.h"
 #include "kernel/sass.h"
@@ -63,6 +64,13 @@ static inline uint32_t sass_alike(const uint32_t *low, const uint32_t *high, uin
     uint32_t alike[32];
     EACH_LANE alike[lane] = (low[lane] == x) & (high[lane] == y);
     return sass_lanes(alike);
+}
+
+/* How many different values lanes have in them. */
+static inline uint32_t sass_values(const uint32_t *low, const uint32_t *high, uint32_t lanes) {
+    uint32_t count = 0;
+    for (; lanes; count++) lanes &= ~sass_alike(low, high, bits_lowest(lanes));
+    return count;
 }
 
 /* A function of three bits as a sum without carries of products, all of them of ones or zeros: of

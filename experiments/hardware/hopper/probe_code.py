@@ -123,4 +123,46 @@ def branches(bench: Bench) -> Iterator[Row]:
             yield {"case": name, "stall": stall, "clocks": ((t[2] - t[1]) - (t[1] - t[0])) / 16}
 
 
-PROBES = {"code_ladder": ladder, "cold_code": cold_lines, "branches": branches}
+def rates(bench: Bench) -> Iterator[Row]:
+    """Clocks per round and partition where several warps take jumps: to the next instruction or line, with lanes that
+    part and meet, not taken; of one partition or of all four."""
+    apart = field(ins("ISETP", a=10, b=RZ, pd=2, stall=15), 76, 3, 2)  # P2 = R10 == 0
+    cases = {
+        "taken, next": [branch(0)],
+        "taken, next line": [branch(112), *[ins("NOP")] * 7],
+        "not taken": [branch(0, guard=15)],
+        "bssy and bsync": [ins("BSSY", stall=5), ins("BSYNC", stall=5)],
+        "parted": [
+            ins("BSSY", stall=5), branch(32, guard=2), ins("FADD", d=24, a=8, b=8, stall=2), branch(16),
+            ins("FADD", d=25, a=8, b=8, stall=2), ins("BSYNC", stall=5),
+        ],
+        "parted, 8 apart": [
+            ins("BSSY", stall=5), branch(144, guard=2), *[ins("FADD", d=24, a=8, b=8, stall=2)] * 8, branch(128),
+            *[ins("FADD", d=25, a=8, b=8, stall=2)] * 8, ins("BSYNC", stall=5),
+        ],
+        "all lanes, with BSSY": [
+            ins("BSSY", stall=5), branch(32, guard=15), ins("FADD", d=24, a=8, b=8, stall=2), branch(16),
+            ins("FADD", d=25, a=8, b=8, stall=2), ins("BSYNC", stall=5),
+        ],
+        "bssy": [ins("BSSY", stall=5)],
+        "bssy, 15 clocks, bsync": [ins("BSSY", stall=15), ins("BSYNC", stall=5)],
+        "bssy, 30 clocks, bsync": [ins("BSSY", stall=15), ins("NOP", stall=15), ins("BSYNC", stall=5)],
+        "warpsync": [ins("WARPSYNC.ALL", stall=5)],
+        "yield": [ins("YIELD", stall=5)],
+        "eight adds, taken": [*[ins("FADD", d=24, a=8, b=8, stall=2)] * 7, ins("FADD", d=24, a=8, b=8, stall=5), branch(0)],
+    }  # fmt: skip
+    for name, words in cases.items():
+        for partitions, warps in ((1, 1), (1, 2), (1, 4), (1, 8), (4, 1), (4, 2), (4, 4), (4, 8)):
+            body = [apart, clock(44), *words * 16, clock(45), *words * 32, clock(46)]
+            values = bench.floats(4 * warps)
+            values[:, register(10)] = np.arange(32) % 2
+            values[:, register(55)] = (np.arange(4 * warps) % 4 < partitions)[:, None]
+            after = bench.run(program(body, switch=True), values)[np.arange(4 * warps) % 4 < partitions]
+            begin, half, end = (after[:, register(number), 0].astype(np.int64) for number in (44, 45, 46))
+            yield {
+                "case": name, "partitions": partitions, "warps": warps, "clocks": (end.max() - begin.min()) / (48 * warps),
+                "of_a_warp": float(np.median(end - half)) / 32,
+            }  # fmt: skip
+
+
+PROBES = {"code_ladder": ladder, "cold_code": cold_lines, "branches": branches, "branch_rates": rates}

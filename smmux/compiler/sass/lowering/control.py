@@ -152,7 +152,7 @@ def _exit(rows: Rows, i: Instruction) -> None:
 
 
 def _warpsync(rows: Rows, i: Instruction) -> None:
-    """WARPSYNC: who does not name lanes waits for all."""
+    """WARPSYNC: who does not name lanes waits for all. q: enum sass_sync of csrc/kernel/sass.h."""
     if unknown := set(i.modifiers) - {"ALL", "COLLECTIVE", "EXCLUSIVE"}:
         raise Refused(f".{unknown.pop()} is not simulated")
     masks = [operand for operand in i.operands if operand.kind in ("R", "UR", "imm")]
@@ -160,7 +160,7 @@ def _warpsync(rows: Rows, i: Instruction) -> None:
     if "COLLECTIVE" in i.modifiers:
         rows.operation(i, "COLLECTIVE", a=lanes, imm=_target(i))
     else:
-        rows.operation(i, "WARPSYNC", a=lanes, q=int("EXCLUSIVE" in i.modifiers))
+        rows.operation(i, "WARPSYNC", a=lanes, q=1 if "EXCLUSIVE" in i.modifiers else 0 if masks else 2)
 
 
 def _block_barrier(rows: Rows, i: Instruction) -> None:
