@@ -4,6 +4,7 @@
 #include "sm/check.h"
 #include "sm/print.h"
 #include "sm/sass/control.h"
+#include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
 static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
@@ -11,6 +12,7 @@ static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint
     struct warp *w = &sm->warps[warp];
     const uint32_t reconvergence = u->aux < 0 ? NO_RPC : (uint32_t)u->aux;
     if (warp_branch(w, active, (uint32_t)u->imm, reconvergence)) sm->count.divergent_branches++;
+    sched_jumped(sm, warp);
     warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
 }
 

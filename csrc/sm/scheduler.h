@@ -24,6 +24,7 @@ struct scheduler_policy {
     void (*issued)(struct sm *sm, const struct subcore *s);
     /* The warp that issued last is first, unless those at a full queue take turns (s->turned). */
     bool keeps;
+    bool jumps; /* the order depends on when warps have jumped */
 };
 
 #define POLICY_scheduler(name, doc) extern const struct scheduler_policy scheduler_##name;
@@ -40,6 +41,14 @@ bool sched_can_issue(const struct sm *sm, const struct subcore *s, uint32_t warp
 
 /* The policy of that number. */
 const struct scheduler_policy *scheduler_policy(uint32_t number);
+
+/* Note that a warp has jumped. */
+static inline void sched_jumped(struct sm *sm, uint32_t warp) {
+    if (!sm->policy->jumps) return;
+    struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
+    s->jumped |= 1ull << warp;
+    sm->jumped_at[warp] = s->jumps++;
+}
 
 /* ---- what policies are made of ----------------------------------------------------------- */
 

@@ -120,6 +120,8 @@ struct sm {
     uint64_t held[MAX_WARPS];     /* a warp issues no earlier (warp_interval; stall counts) */
     uint8_t wait[MAX_WARPS];      /* enum wait */
     uint8_t next_unit[MAX_WARPS];
+    uint64_t
+        jumped_at[MAX_WARPS];    /* under gty: a warp's last jump, in the order of its sub-core's */
     uint32_t fetch_mask;         /* warp w's buffer is fetched[w & mask]: its own, or that of all */
     uint32_t fetched[MAX_WARPS]; /* the piece of the program in a buffer, or CACHE_NONE */
     uint32_t stale;              /* bit per sub-core: its choice must be made again */

@@ -49,6 +49,7 @@ void subcores_start(struct sm *sm) {
 void subcores_deal_warps(struct sm *sm, uint64_t slots) {
     const uint32_t subcores = sm->m->cfg->schedulers;
     const bool whole = bits_count64(slots) % subcores == 0;
+    for (uint32_t s = 0; s < subcores; s++) sm->subcores[s].jumped &= ~slots;
     if (!sm->m->cfg->warp_turns) return;
     for (uint32_t s = 0; s < subcores; s++)
         if (sm->subcores[s].last < MAX_WARPS && slots >> sm->subcores[s].last & 1)

@@ -33,9 +33,10 @@ struct subcore {
     uint32_t queued;      /* the unit that takes turns (see `turned`), as instructions number it */
     uint64_t
         turned; /* warps that have had their turn since that unit's queue was full; 0: no turns */
-    uint32_t last_pc;         /* the instruction that issued last, where control bits are obeyed */
-    uint64_t reading[2];      /* and when each bank of registers can be read again */
-    uint8_t unit[UNIT_COUNT]; /* by `unit` of an instruction: index into units.free */
+    uint64_t jumped, jumps; /* warps that have jumped since they began; how many jumps there were */
+    uint32_t last_pc;       /* the instruction that issued last, where control bits are obeyed */
+    uint64_t reading[2];    /* and when each bank of registers can be read again */
+    uint8_t unit[UNIT_COUNT];    /* by `unit` of an instruction: index into units.free */
     uint32_t shared[UNIT_COUNT]; /* by the same: its bit in choice.shared, 0 if no other sub-core
                                     takes that unit */
 };

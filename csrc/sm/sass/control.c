@@ -10,6 +10,7 @@
 #include "sm/sass/copy.h"
 #include "sm/sass/routine.h"
 #include "sm/sass/sass.h"
+#include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 #include "sm/smcache.h"
 
@@ -380,5 +381,7 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         break;
     }
     const uint64_t begin = cbu_take(sm, t, unit_clocks(cfg, u, &p));
-    go_on(sm, warp, t, falls_through(sm, w, u, &p) ? begin : begin + clocks_of(cfg, u, &p));
+    const bool falls = falls_through(sm, w, u, &p);
+    if (!falls) sched_jumped(sm, warp);
+    go_on(sm, warp, t, falls ? begin : begin + clocks_of(cfg, u, &p));
 }

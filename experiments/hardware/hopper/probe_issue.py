@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from .assembler import RZ, branch, clock, ins, program
+from .assembler import RZ, clock, ins, program
 from .bench import SHARED, Bench, Row, difference, register
 from .probe_latency import COUNTED, FIXED, MATRIX
 
@@ -158,25 +158,6 @@ def choice(bench: Bench) -> Iterator[Row]:
                 }  # fmt: skip
 
 
-def jump_turns(bench: Bench) -> Iterator[Row]:
-    """The same where FADDs and a taken branch to the next instruction, or one that no lane takes, lie between readings."""
-    for between, stall, guard in ((0, 1, 7), (1, 2, 7), (3, 2, 7), (7, 2, 7), (15, 1, 7), (15, 4, 7), (7, 2, 15)):
-        for warps in (1, 2, 4, 8):
-            body = []
-            for i in range(20):
-                body += [clock(28 + i, stall=1)]
-                body += [ins("FADD", d=24 + j % 2, a=8, b=12, stall=stall) for j in range(between)]
-                body += [branch(0, guard=guard)]
-            values = bench.floats(4 * warps)
-            values[:, register(55)] = (np.arange(4 * warps) % 4 == 0)[:, None]
-            after = bench.run(program(body, switch=True), values)[::4, register(28) : register(48), 0]
-            for warp, clocks in enumerate((after - after.min()).tolist()):
-                yield {
-                    "between": between, "stall": stall, "taken": int(guard == 7), "warps": warps, "warp": warp,
-                    "clocks": " ".join(map(str, clocks)),
-                }  # fmt: skip
-
-
 def banks(bench: Bench) -> Iterator[Row]:
     """Clocks per FFMA, IADD3, FADD and DFMA by the registers that it reads, and by reuse bits; one warp."""
 
@@ -256,7 +237,7 @@ def mixed_banks(bench: Bench) -> Iterator[Row]:
 
 
 PROBES = {
-    "intervals": intervals, "interval_pairs": pairs, "stall_and_yield": stalls, "warp_choice": choice, "jump_turns": jump_turns,
+    "intervals": intervals, "interval_pairs": pairs, "stall_and_yield": stalls, "warp_choice": choice,
     "register_banks": banks,
     "mixed_banks": mixed_banks,
 }  # fmt: skip
