@@ -220,7 +220,7 @@ class CacheReplay:
 class Cache:
     """A set-associative cache with least-recently-used replacement (csrc/memory/cache.h); sizes in bytes.
 
-    sector: unit of valid data in a line (default: the line); hashed: upper line bits are folded into the set index.
+    sector: what a miss brings in of a line (default: all of it); hashed: upper line bits are folded into the set index.
     """
 
     size: int
@@ -231,19 +231,25 @@ class Cache:
 
     @classmethod
     def of(cls, level: str, gpu: str | gpus.Gpu = "GTX285") -> Cache:
-        """A cache of a machine: "l1", "texture", "instruction", "constant" (of an SM) or "l2" (one slice)."""
+        """A cache of a machine: "l1", "texture", "instruction", "constant" (of an SM) or "l2" (one slice, which takes
+        addresses as `Dram.locate` gives them). Its sector is what a miss brings in. Raises ValueError where the
+        machine has none, and for an L1 whose sets share its lines (`l1_shared`), which no such cache is.
+        """
         g = gpus.get(gpu)
+        slices = g.partitions * g.l2_slices
         shapes = {
-            "l1": (g.l1_bytes, g.l1_line, g.l1_ways, None, bool(g.l1_hashed)),
-            "texture": (g.tex_bytes, g.tex_line, g.tex_ways, None, False),
-            "instruction": (g.icache_bytes, g.icache_line, g.icache_ways, None, False),
-            "constant": (g.const_bytes, g.const_line, g.const_ways, None, False),
-            "l2": (g.l2_bytes // (g.partitions * g.l2_slices), g.l2_line, g.l2_ways, g.l2_sector, False),
+            "l1": (g.l1_bytes, g.l1_line, g.l1_ways, g.l1_sector or None, bool(g.l1_hashed)),
+            "texture": (g.tex_bytes, g.tex_line, g.tex_ways, g.tex_sector or None, bool(g.tex_hashed)),
+            "instruction": (g.icache_bytes, g.icache_line, g.icache_ways, None, bool(g.icache_hashed)),
+            "constant": (g.const_bytes, g.const_line, g.const_ways, None, bool(g.const_hashed)),
+            "l2": (g.l2_bytes // slices, g.l2_line, g.l2_ways, max(g.l2_sector, g.l2_fetch), bool(g.l2_hashed)),
         }
         if level not in shapes:
             raise ValueError(f"{level!r} is none of {', '.join(shapes)}")
         if not shapes[level][0]:
             raise ValueError(f"{g.name} has no {level} cache")
+        if level == "l1" and g.l1_shared:
+            raise ValueError(f"the sets of the L1 of {g.name} share its lines (l1_shared): only a run has that cache")
         return cls(*shapes[level])
 
     def replay(self, addresses: ArrayLike, write: ArrayLike | None = None) -> CacheReplay:

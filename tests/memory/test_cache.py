@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from smmux.machines.models_memory import Cache
+from smmux import gpus
+from smmux.machines.models_memory import PACKET, PACKET_KINDS, Cache, Dram, Memory
 from tests.reference import cache
 
 SHAPES = (
@@ -69,12 +70,34 @@ def test_a_working_set_that_fits_hits_and_one_that_does_not_never_does() -> None
 
 
 def test_caches_of_the_machines() -> None:
-    assert Cache.of("l2", "GTX480-48K") == Cache(65536, line=128, ways=8, sector=32)
+    assert Cache.of("l2", "GTX480-48K") == Cache(65536, line=128, ways=8, sector=64, hashed=True)
     assert Cache.of("l2", "GTX285").line == 256
     with pytest.raises(ValueError, match="has no l1"):
         Cache.of("l1", "GTX285")
     with pytest.raises(ValueError, match="none of"):
         Cache.of("l3", "GTX285")
+    with pytest.raises(ValueError, match="l1_shared"):
+        Cache.of("l1", "H100")
+
+
+@pytest.mark.parametrize("name, partitions, slices", [("GTX480-48K", 3, 2), ("K20c", 5, 2), ("GTX285", 8, 1)])
+def test_the_l2_alone_hits_where_that_of_the_memory_does(name: str, partitions: int, slices: int) -> None:
+    """Loads far apart in time, in lines that meet in a set and in others."""
+    card = gpus.get(name)
+    size = card.l2_bytes // (card.partitions * card.l2_slices)
+    card = card.replace(partitions=partitions, l2_slices=slices, l2_bytes=size * partitions * slices)
+    random = np.random.default_rng(0).integers(0, 1 << 15, 600) * 32
+    addresses = np.concatenate([np.tile(np.arange(12) * 8192, 3), random])
+    packets = np.zeros(len(addresses), PACKET)
+    packets["cycle"] = 4000 * np.arange(len(addresses))
+    packets["address"], packets["bytes"] = addresses, 32
+    packets["kind"] = PACKET_KINDS.index("texture" if card.l2_texture_only else "load")
+    places = [Dram(card).locate(int(address)) for address in addresses]
+    alone = Cache.of("l2", card)
+    hits = 0
+    for which in {(place.partition, place.slice) for place in places}:
+        hits += alone.replay([at.address for at in places if (at.partition, at.slice) == which]).hits
+    assert hits == Memory(card).replay(packets).counters["l2_hits"] > 0
 
 
 @pytest.mark.parametrize(
