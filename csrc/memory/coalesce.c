@@ -96,16 +96,18 @@ uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
     return segments(addr, mask, bytes, false, out);
 }
 
+static bool is_cc1(const struct config *cfg) { return cfg->coalesce_rule <= 13; }
+
 /* How large a segment is before it shrinks. */
 static uint32_t segment_bytes(const struct config *cfg, uint32_t width, bool store) {
     if (cfg->coalesce_rule == 90) return 128;
-    if (cfg->coalesce_rule == 13) return width == 1 ? 32 : width == 2 ? 64 : 128;
+    if (is_cc1(cfg)) return width == 1 ? 32 : width == 2 ? 64 : 128;
     return cfg->coalesce_rule == 20 && cfg->coalesce_l1 && !store ? 128 : 32;
 }
 
 /* How many lanes' addresses the machine looks at together. */
 static uint32_t lanes_per_request(const struct config *cfg, uint32_t width) {
-    if (cfg->coalesce_rule == 13) return 16;
+    if (is_cc1(cfg)) return 16;
     return width <= 4 ? 32 : width == 8 ? 16 : 8;
 }
 
@@ -122,7 +124,7 @@ bool coalesce_is_line(const uint32_t addr[32]) { return aligned_line(addr); }
 /* One line, two half-warps or four sectors. */
 uint32_t coalesce_whole(const struct config *cfg, uint32_t base, bool store,
                         struct segment out[COALESCE_MAX_SEGMENTS]) {
-    const uint32_t bytes = cfg->coalesce_rule == 13 ? 64 : segment_bytes(cfg, 4, store);
+    const uint32_t bytes = is_cc1(cfg) ? 64 : segment_bytes(cfg, 4, store);
     uint32_t lanes = 0xffffffffu >> (32 - bytes / 4);
     uint32_t count = 0;
 
@@ -155,6 +157,33 @@ static uint32_t sector_runs(const uint32_t addr[32], struct segment line, struct
     return count;
 }
 
+/* CC 1.0/1.1: do the lanes of a half-warp ask for words in its order, from a segment's start on? */
+static bool in_sequence(const uint32_t addr[32], uint32_t lanes, uint32_t width) {
+    const uint32_t lowest = bits_lowest(lanes), start = addr[lowest] - (lowest & 15) * width;
+    bool kept = width >= 4 && start % (width == 4 ? 64 : 128) == 0;
+
+    for (uint32_t left = lanes; left && kept; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        kept = addr[lane] == start + (lane & 15) * width;
+    }
+    return kept;
+}
+
+/* CC 1.0/1.1: the segments of a half-warp in sequence, or else 32 bytes for each lane. */
+static uint32_t strict(const uint32_t addr[32], uint32_t lanes, uint32_t width,
+                       struct segment *out) {
+    uint32_t count = 0;
+
+    if (!lanes) return 0;
+    if (in_sequence(addr, lanes, width))
+        return segments(addr, lanes, width == 4 ? 64 : 128, false, out);
+    for (; lanes; lanes &= lanes - 1) {
+        const uint32_t lane = bits_lowest(lanes);
+        out[count++] = (struct segment){addr[lane] & ~31u, 32, 1u << lane};
+    }
+    return count;
+}
+
 uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
                   bool store, struct segment out[COALESCE_MAX_SEGMENTS]) {
     uint32_t bytes = segment_bytes(cfg, width, store);
@@ -167,6 +196,10 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
     for (uint32_t first = 0; first < 32; first += step) {
         const uint32_t lanes = mask & group << first;
 
+        if (cfg->coalesce_rule == 10) {
+            count += strict(addr, lanes, width, out + count);
+            continue;
+        }
         if (cfg->coalesce_rule != 90) {
             count += segments(addr, lanes, bytes, cfg->coalesce_rule == 13, out + count);
             continue;
@@ -202,6 +235,7 @@ uint32_t coalesce_clocks(const struct config *cfg, const uint32_t addr[32], uint
         requests++;
         lines += one_line ? 1 : coalesce_lines(addr, lanes, 128, line);
     }
+    if (cfg->coalesce_rule == 10) lines = n; /* words of one line too, where they do not coalesce */
     return requests * cfg->issue_global + (lines - requests) * cfg->replay_global;
 }
 

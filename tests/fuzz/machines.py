@@ -85,7 +85,9 @@ def _make_fit(rng: Random, config: list[int]) -> None:
 
     for name in ("smem_banks", "smem_bank_bytes", "partition_bytes", "port_bytes", "l2_slices", "dram_burst_bytes"):
         power(name)
-    put("coalesce_rule", rng.choice((13, 20, 35, 90)))
+    put("coalesce_rule", rng.choice((10, 13, 20, 35, 90)))
+    if config[INDEX["smem_rule"]] != 3:
+        put("smem_bank_bytes", 4)
     put("max_threads_sm", min(config[INDEX["max_threads_sm"]], 32 * config[INDEX["max_warps_sm"]]))
     put("max_threads_block", min(config[INDEX["max_threads_block"]], config[INDEX["max_threads_sm"]]))
     put("schedulers", min(config[INDEX["schedulers"]], config[INDEX["max_warps_sm"]]))

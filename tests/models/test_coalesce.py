@@ -11,6 +11,7 @@ from tests.reference import coalesce as definition
 
 REACH = 1 << 20
 MACHINES = {
+    "1.0": gpus.get("GTX285").replace(coalesce_rule=10),
     "1.3": gpus.get("GTX285"),
     "2.x lines": gpus.get("GTX480-48K").replace(coalesce_l1=1),
     "2.x sectors": gpus.get("GTX480-48K").replace(coalesce_l1=0),
@@ -44,6 +45,20 @@ def test_figure_16_of_the_guide_on_cc13() -> None:
     gpu = MACHINES["1.3"]
     assert sizes(linear(128), 4, gpu) == [(128, 64), (192, 64)]
     assert sizes(linear(132), 4, gpu) == [(128, 128), (192, 64), (256, 32)]
+
+
+def test_figure_16_of_the_guide_on_cc10() -> None:
+    """Words in sequence from a segment's start on are one transaction of a half-warp, others one for each thread."""
+    gpu = MACHINES["1.0"]
+    assert sizes(linear(128), 4, gpu) == [(128, 64), (192, 64)]
+    assert sizes(linear(132), 4, gpu) == [((132 + 4 * lane) // 32 * 32, 32) for lane in range(32)]
+    assert [(s.address, s.bytes) for s in models.coalesce(linear(128), 4, gpu, mask=0x80010000).segments] == [(192, 64)]
+    assert sizes(linear(256, 8), 8, gpu) == [(256, 128), (384, 128)]
+    assert sizes(linear(256, 16), 16, gpu) == [(256 + 128 * n, 128) for n in range(4)]
+    swapped = linear(128)
+    swapped[0], swapped[1] = swapped[1], swapped[0]
+    assert sizes(swapped, 4, gpu) == [(128 + 4 * lane // 32 * 32, 32) for lane in range(16)] + [(192, 64)]
+    assert len(sizes(linear(0, 2), 2, gpu)) == 32
 
 
 def test_figure_16_of_the_guide_on_cc2() -> None:

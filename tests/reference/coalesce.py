@@ -1,7 +1,7 @@
 """Definition of coalescing: the addresses of a warp -> memory transactions.
 
 Slow and obvious; csrc/memory/coalesce.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.2 (capability
-1.2, 1.3), G.4.2 (2.x) and G.5.2 (3.5); what was measured of 9.0. `addresses` are 32 byte addresses, `lanes` the lanes
+1.0 to 1.3), G.4.2 (2.x) and G.5.2 (3.5); what was measured of 9.0. `addresses` are 32 byte addresses, `lanes` the lanes
 that take part.
 """
 
@@ -24,6 +24,8 @@ def coalesce(
         size = {1: 32, 2: 64}.get(width, 128)
         requests = split(taking_part, 16)
         return [narrow(s, addresses) for request in requests for s in segments(addresses, request, size)]
+    if rule == 10:
+        return [s for request in split(taking_part, 16) for s in strict(addresses, request, width)]
     requests = split(taking_part, {8: 16, 16: 8}.get(width, 32))
     if rule == 90:
         return [run for request in requests for s in segments(addresses, request, 128) for run in runs(s, addresses)]
@@ -41,6 +43,15 @@ def segments(addresses: Sequence[int], request: Sequence[int], size: int) -> lis
         found.append((base, size, tuple(inside)))
         waiting = [lane for lane in waiting if lane not in inside]
     return found
+
+
+def strict(addresses: Sequence[int], request: Sequence[int], width: int) -> list[Segment]:
+    """CC 1.0/1.1: whole segments if the k-th thread of the half-warp accesses the k-th word, else 32 bytes for each."""
+    size = {4: 64, 8: 128, 16: 128}.get(width)
+    starts = {addresses[lane] - width * (lane % 16) for lane in request}
+    if size and len(starts) == 1 and min(starts) % size == 0:
+        return segments(addresses, request, size)
+    return [(addresses[lane] // 32 * 32, 32, (lane,)) for lane in request]
 
 
 def runs(line: Segment, addresses: Sequence[int]) -> list[Segment]:
