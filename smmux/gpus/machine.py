@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from smmux import _core
 from smmux.errors import ConfigError, did_you_mean, integer
-from smmux.gpus import policies
+from smmux.gpus import carveouts as divided, policies
 from smmux.gpus.sources import CHANGED
 
 __all__ = ["PARAMETERS", "Gpu", "Parameter", "Value", "as_tuple", "build"]
@@ -55,7 +55,8 @@ class Parameter:
             raise ConfigError(
                 f"{name} must be one of {', '.join(self.names)}, not {value!r}{did_you_mean(str(value), self.names)}"
             )
-        return integer(name, value, self.min, self.max, self.unit, self.doc)
+        unit = "" if self.unit in ("rule", "flag") else self.unit
+        return integer(name, value, self.min, self.max, unit, self.doc)
 
 
 PARAMETERS: dict[str, Parameter] = {row[0]: Parameter(*row) for row in _core.CONFIG}
@@ -92,6 +93,8 @@ class Gpu(_Parameters):
     Parameters are integers, but for the names of policies (`python -m smmux policies` lists them) and of units;
     `smmux.gpus.PARAMETERS` gives unit, range and meaning of each. A variant is made with
     `dataclasses.replace(gpu, smem_bytes=32768)` or `gpu.replace(...)`; `sources` then says that the value was changed.
+    `carveouts` are the sizes of shared memory that a launch may choose, as {kB: {"l1_bytes": what is left, ...}}; a
+    machine whose smem_bytes and l1_bytes are none of them has one size. `Gpu(**gpu.to_dict())` is the machine again.
     Raises ConfigError for a value out of range or for values that break a rule of `csrc/tables/rules.def`.
     """
 
@@ -100,14 +103,26 @@ class Gpu(_Parameters):
     # What the machine was built from: parameter, value, source. `sources` compares with it.
     origin: tuple[tuple[str, int | str, str], ...] = field(default=(), compare=False, repr=False)
     # Carve-outs: kB of shared memory, and what changes with it, as in `origin`.
-    carveouts: tuple[tuple[int, tuple[tuple[str, int | str, str], ...]], ...] = field(
-        default=(), compare=False, repr=False
-    )
-
+    carveouts: divided.Carveouts = field(default=(), compare=False, repr=False)
     # Whether a driver chooses among them where a launch does not.
     driver_chooses: bool = field(default=False, repr=False)
 
+    def __new__(cls, **given: Any) -> Gpu:
+        """Refuse a machine of which parameters are missing; without any it is one that is copied."""
+        missing = [name for name in PARAMETERS if given and name not in given]
+        if missing:
+            raise ConfigError(
+                f"a Gpu needs a value for each of {len(PARAMETERS)} parameters, and {missing[0]} has none: "
+                "make it of a machine that there is, gpus.get('K20c').replace(name='mine', sm_count=8)"
+            )
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
+        for what in ("name", "description"):
+            if not isinstance(getattr(self, what), str) or (what == "name" and not self.name):
+                raise ConfigError(f"the {what} of a machine must be a text, not {getattr(self, what)!r}")
+        if isinstance(self.carveouts, Mapping):
+            object.__setattr__(self, "carveouts", divided.from_plain(self.name, self.carveouts, PARAMETERS))
         for parameter in PARAMETERS.values():
             value = parameter.checked(f"{self.name}: {parameter.name}", getattr(self, parameter.name))
             object.__setattr__(self, parameter.name, value)
@@ -163,19 +178,31 @@ class Gpu(_Parameters):
         """
         if kilobytes is None:
             return self
+        now = self.carveout()
+        if not now:
+            why = ", as smem_bytes or l1_bytes is changed: give carveouts too" if self.carveouts else ""
+            raise ConfigError(f"carveout of {kilobytes} kB: shared memory of {self.name} has one size{why}")
         choices = dict(self.carveouts)
-        if not choices:
-            raise ConfigError(f"carveout of {kilobytes} kB: shared memory of {self.name} has one size")
         if kilobytes not in choices:
             sizes = ", ".join(map(str, sorted(choices)))
             raise ConfigError(f"carveout of {kilobytes} kB: shared memory of {self.name} may have {sizes} kB")
-        chosen = {name: (name, value, source) for name, value, source in choices[kilobytes]}
+        # What is not as the present carve-out has it was changed, and stays.
+        untouched = {name for name, value, _ in now if getattr(self, name) == value}
+        chosen = {row[0]: row for row in choices[kilobytes] if row[0] in untouched}
         origin = tuple(chosen.get(row[0], row) for row in self.origin)
         return self.replace(origin=origin, driver_chooses=False, **{name: value for name, value, _ in chosen.values()})
 
+    def carveout(self) -> divided.Carveout | None:
+        """What the machine's carve-out sets; None if its shared memory has one size."""
+        return divided.present(self.carveouts, {name: getattr(self, name) for name in divided.SIZES})
+
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameters, as plain data."""
-        return {"name": self.name, **{name: getattr(self, name) for name in PARAMETERS}}
+        """Name, parameters and carve-outs, as plain data."""
+        parameters = {name: getattr(self, name) for name in PARAMETERS}
+        if not self.carveouts:
+            return {"name": self.name, **parameters}
+        more = {"carveouts": divided.plain(self.carveouts), "driver_chooses": self.driver_chooses}
+        return {"name": self.name, **parameters, **more}
 
     def __repr__(self) -> str:
         changed = [f"{name}={getattr(self, name)}" for name, source in self.sources.items() if source == CHANGED]

@@ -18,6 +18,7 @@ from smmux import _core, gpus
 from smmux.base.counted import counted
 from smmux.base.dimensions import dim3
 from smmux.drawing.markup import html_table
+from smmux.gpus.carveouts import SIZES
 from smmux.gpus.sources import CHANGED
 from smmux.machines.occupancy_picture import occupancy_chart
 
@@ -176,9 +177,10 @@ def driver_carveout(program: Program, gpu: gpus.Gpu, block: int | Sequence[int])
     """The machine with the carve-out that a driver takes for a launch that asks for none.
 
     It is the smallest one with which as many blocks reside as with the largest. Machines without such a driver, and
-    changed ones, stay as they are.
+    those whose shared memory or L1 has been given another size, stay as they are.
     """
-    if not gpu.driver_chooses or gpu.sources["smem_bytes"] == CHANGED or gpu.sources["l1_bytes"] == CHANGED:
+    changed = gpu.origin and any(gpu.sources[name] == CHANGED for name in SIZES)
+    if not gpu.driver_chooses or changed or not gpu.carveout():
         return gpu
     found = [_carved(gpu, size) for size, _ in gpu.carveouts]
     most = resident_blocks(program.nregs, program, found[-1], block)

@@ -105,6 +105,43 @@ def test_the_command_line_chooses(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert residency == [4, 1]
 
 
+def test_what_a_user_changed_stays_when_a_launch_chooses() -> None:
+    """A sweep over the ways or the pending misses of the L1 would show nothing else."""
+    card = gpus.get("GTX480-48K").replace(l1_ways=2)
+    assert run(card, carveout=16).gpu == gpus.get("GTX480-16K").replace(name=card.name, l1_ways=2)
+    hopper = gpus.get("H100").replace(l1_mshrs=3)
+    found = nothing.simulate(1, 32, (np.zeros(1, np.int32),), gpu=hopper).gpu
+    assert found.smem_bytes < hopper.smem_bytes
+    assert (found.l1_mshrs, found.sources["l1_mshrs"]) == (3, gpus.CHANGED)
+
+
+def test_a_card_derived_from_another_has_its_carveouts_only_with_its_sizes() -> None:
+    own = gpus.get("K20c").replace(name="GTX980", smem_bytes=96 * 1024)
+    with pytest.raises(ConfigError, match="GTX980 has one size, as smem_bytes or l1_bytes is changed"):
+        own.with_carveout(16)
+    assert gpus.get("K20c").replace(name="K20X", sm_count=14).with_carveout(16).l1_bytes == 48 * 1024
+    sizes = {size: {"l1_bytes": (128 - size) * 1024} for size in (32, 64, 96)}
+    volta = own.replace(name="V100", l1_bytes=32 * 1024, carveouts=sizes)
+    assert run(volta, carveout=64).gpu == volta.replace(smem_bytes=64 * 1024, l1_bytes=64 * 1024)
+    with pytest.raises(ConfigError, match="V100 may have 32, 64, 96 kB"):
+        volta.with_carveout(48)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({16: {}}, "16: it needs l1_bytes"),
+        ({16: {"l1_byte": 1}}, "16: there is no parameter 'l1_byte'"),
+        ({16: 49152}, "16 must be {parameter: value}, not 49152"),
+        ({"all": {}}, "must be an integer, not 'all'"),
+        ({16: {"l1_bytes": 1, "l1_ways": 2}, 48: {"l1_bytes": 1}}, "must all say the same parameters"),
+    ],
+)
+def test_malformed_carveouts_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        gpus.get("K20c").replace(carveouts=given)
+
+
 CARD = Path(__file__).parents[2] / "experiments" / "hardware" / "hopper" / "h100" / "empty_kernels.csv"
 ASKED = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 200)
 """Kilobytes that the card's last launches asked for, in their order, each twice."""

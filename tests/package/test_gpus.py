@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import json
 import pickle
 import re
 import threading
@@ -107,14 +108,41 @@ def test_machines_are_values(gpu):
         gpu.credits = 3
 
 
+def test_a_machine_goes_through_json():
+    for name in (*gpus.names(), *gpus.compiled_names()):
+        machine = gpus.get(name).replace(name="mine", credits=17)
+        again = gpus.Gpu(**json.loads(json.dumps(machine.to_dict())))
+        assert again == machine
+        assert hash(again) == hash(machine)
+        assert again.to_dict() == machine.to_dict()
+        for size, _ in machine.carveouts:
+            assert again.with_carveout(size) == machine.with_carveout(size)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "mine", "sm_count": 4}, "needs a value for each of [0-9]+ parameters, and shader_khz has none: make"),
+        (gpus.get("K20c").to_dict() | {"name": ""}, "the name of a machine must be a text, not ''"),
+        (gpus.get("K20c").to_dict() | {"name": 20}, "the name of a machine must be a text, not 20"),
+        (gpus.get("K20c").to_dict() | {"description": None}, "the description of a machine must be a text, not None"),
+    ],
+)
+def test_machines_of_other_values_are_refused_in_words(given, message):
+    with pytest.raises(ConfigError, match=message):
+        gpus.Gpu(**given)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"smem_bytes": 100}, "smem_bytes = 100 bytes is outside 1024"),
         ({"lat_alu": 0}, "lat_alu = 0 clk is outside 1"),
         ({"sm_count": 2.5}, "sm_count must be an integer, not 2.5"),
-        ({"coalesce_rule": 14}, "coalesce_rule must be 13, 20, 35 or 90"),
+        ({"coalesce_rule": 14}, "coalesce_rule must be 10, 13, 20, 35 or 90"),
+        ({"coalesce_rule": 9}, "coalesce_rule = 9 is outside 10..90 (coalescing rules of"),
         ({"smem_bank_bytes": 5}, "smem_bank_bytes must be 4 or 8"),
+        ({"smem_bank_bytes": 8}, "smem_bank_bytes = 8 is a bank mode of smem_rule = 3, not of 1"),
         ({"smem_banks": 24}, "power of two"),
         ({"max_threads_sm": 256}, "max_threads_block = 512 exceeds max_threads_sm = 256"),
         ({"max_warps_sm": 16}, "max_threads_sm = 1024 exceeds 32 * max_warps_sm = 512"),
