@@ -49,8 +49,12 @@ void addrmap_init(struct addrmap *m, const struct config *cfg) {
      */
     while (m->chunk * m->partitions <= ADDRMAP_TABLE) m->chunk *= m->partitions;
     m->per_chunk = reciprocal(m->chunk);
+    /* A sum of digits has the number's remainder by base - 1, which is even where the base is odd:
+     * strides of powers of two would camp. Digits of an odd base count twice as much from each to
+     * the next; then no remainder by a small number is left. */
+    const uint32_t weight = m->partitions % 2 ? 2 : 1;
     for (uint32_t i = 1; i < m->chunk; i++) {
-        uint32_t sum = m->digit_sum[i / m->partitions] + i % m->partitions;
+        uint32_t sum = weight * m->digit_sum[i / m->partitions] + i % m->partitions;
         m->digit_sum[i] = (uint8_t)(sum % m->partitions);
     }
 }

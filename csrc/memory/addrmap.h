@@ -4,8 +4,8 @@
  * (GT200) take the block number modulo the partitions: strides that are multiples of
  * partitions * partition_bytes camp on one partition. Hashed maps (Fermi on [SDK-T]; NVIDIA
  * does not publish the function) take the sum of the block number's digits in base
- * `partitions`: a permutation of every run of `partitions` blocks, and a stride of any
- * power of the base spreads too.
+ * `partitions`, with weights where that is odd: a permutation of every run of `partitions`
+ * blocks, and strides of any power of two or of the base spread too.
  *
  * With partition_hash = 2 the 256 blocks of 128 kB are dealt out as on an H100 (docs/hopper.md,
  * slice_hash.py): sums of address bits modulo 2 choose one of eight groups of five partitions, and
@@ -51,7 +51,7 @@ struct addrmap {
     uint32_t hashed;      /* else blocks are dealt out in order */
     uint32_t chunk;       /* size of the table in use, a power of `partitions` */
     uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
-    uint8_t digit_sum[ADDRMAP_TABLE];  /* of the digits in base `partitions`, modulo partitions */
+    uint8_t digit_sum[ADDRMAP_TABLE];  /* of the digits in base `partitions`, modulo that */
     bool summed;                       /* partition_hash = 2 */
     uint8_t sums[3][256]; /* what the second to the fourth byte of an address add to its sums */
     uint8_t block[256];   /* which block of the first 128 kB has a place (base/sums.h) */

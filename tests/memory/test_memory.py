@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from smmux import cuda, gpus
 from smmux.gpus import Gpu
-from smmux.machines.models_memory import PACKET, PACKET_KINDS, Memory
+from smmux.machines.models_memory import PACKET, PACKET_KINDS, Dram, Memory
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-48K", "K20c")
 LOAD, STORE, ATOMIC, FETCH, TEXTURE = range(len(PACKET_KINDS))
@@ -120,6 +120,19 @@ def test_no_stride_camps_on_hashed_partitions(stride: int) -> None:
         Memory(g).replay(packets(at, bytes=128, sm=np.arange(len(at)) % g.sm_count), credits=64).cycles for g in where
     )
     assert hashed < plain / 3 if camping else hashed < 1.5 * plain
+
+
+@pytest.mark.parametrize("partitions", [2, 3, 5, 6, 7, 11, 12, 13, 17, 24, 33, 64])
+def test_powers_of_two_are_dealt_out_evenly_to_any_number_of_hashed_partitions(partitions: int) -> None:
+    """Blocks of 256 bytes: each has a place of its own, and of those a power of two apart no partition has many more
+    than others; where a block's number alone decides, one of an even number has twice as many or all."""
+    card = gpus.get("GTX480-48K").replace(partitions=partitions, l2_bytes=0)
+    channel = Dram(card)
+    places = [channel.locate(256 * block) for block in range(2048)]
+    assert len({(place.partition, place.address) for place in places}) == 2048
+    for stride in (256 << bit for bit in range(1, 14)):
+        blocks = np.array([channel.locate(stride * i % (1 << 32)).partition for i in range(768)])
+        assert np.bincount(blocks, minlength=partitions).max() <= 2.2 * 768 / partitions, stride
 
 
 def mixed(seed: int, count: int, gpu: gpus.Gpu, span: int, spacing: int) -> np.ndarray:
