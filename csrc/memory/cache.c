@@ -93,7 +93,8 @@ static ALWAYS_INLINE uint32_t in_sets(const struct cache *c, uint32_t n) {
 }
 
 /* The first way of the line's set. Hashing is GPGPU-Sim's "H" in spirit: two further digits of
- * the line number, in base `sets`, are folded into the index. */
+ * the line number, in base `sets`, are folded into the index; twice and four times in an odd base,
+ * where plain sums would leave powers of two few sets (addrmap.c). */
 static ALWAYS_INLINE uint32_t first_way(const struct cache *c, uint32_t line) {
     uint32_t set;
     if (c->room.most) return sets_of(line) * c->ways;
@@ -104,9 +105,11 @@ static ALWAYS_INLINE uint32_t first_way(const struct cache *c, uint32_t line) {
         set &= c->set_mask;
     } else if (c->hashed) {
         const uint32_t high = by_sets(c, line), top = by_sets(c, high);
-        set = line - high * c->sets;
-        set = in_sets(c, set + high - top * c->sets);
-        set = in_sets(c, set + top - by_sets(c, top) * c->sets);
+        uint32_t folded = top - by_sets(c, top) * c->sets;
+        if (c->sets & 1) folded = in_sets(c, 2 * folded);
+        folded = in_sets(c, folded + high - top * c->sets);
+        if (c->sets & 1) folded = in_sets(c, 2 * folded);
+        set = in_sets(c, line - high * c->sets + folded);
     } else {
         set = line - by_sets(c, line) * c->sets;
     }

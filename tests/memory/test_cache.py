@@ -17,6 +17,7 @@ SHAPES = (
     Cache(5120, line=128, ways=5),
     Cache(12288, line=128, ways=24),
     Cache(6 * 640, line=64, ways=2, hashed=True),  # 30 sets
+    Cache(33 * 512, line=128, ways=4, hashed=True),
     Cache(65536, line=128, ways=8, sector=32),
     Cache(32768, line=256, ways=8, sector=32),
     Cache(4096, line=4096, ways=1),
@@ -67,6 +68,8 @@ def test_a_working_set_that_fits_hits_and_one_that_does_not_never_does() -> None
     power = np.arange(8) * 4096  # one set of a linear index, several of a hashed one
     assert Cache(16384).replay(np.tile(power, 3)).hits == 0
     assert Cache(16384, hashed=True).replay(np.tile(power, 3)).hits == 16
+    odd = np.arange(64) * 32 * 128  # powers of two apart, in a hashed cache with 33 sets of four ways
+    assert Cache(33 * 512, hashed=True).replay(np.tile(odd, 3)).hits > 100
 
 
 def test_caches_of_the_machines() -> None:

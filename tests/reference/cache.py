@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 
 def set_index(line: int, sets: int, hashed: bool) -> int:
-    """Set of a line. Hashed: its three lowest digits in base `sets`, added without carry (xor for powers of two)."""
+    """Set of a line. Hashed: its three lowest digits in base `sets`, added without carry (xor for powers of two; in an
+    odd base the second counts twice and the third four times)."""
     if not hashed:
         return line % sets
     digits = line % sets, line // sets % sets, line // sets // sets % sets
     if sets & (sets - 1) == 0:
         return digits[0] ^ digits[1] ^ digits[2]
-    return sum(digits) % sets
+    weight = 2 if sets % 2 else 1
+    return sum(digit * weight**place for place, digit in enumerate(digits)) % sets
 
 
 def replay(
