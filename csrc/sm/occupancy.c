@@ -35,6 +35,11 @@ uint32_t occupancy_warps(const struct config *cfg, uint32_t regs) {
     return warps < cfg->max_warps_sm ? warps : cfg->max_warps_sm;
 }
 
+/* Does a block hold more shared memory than one may? */
+static bool is_too_much(const struct config *cfg, uint64_t bytes) {
+    return cfg->max_smem_block && bytes > cfg->max_smem_block;
+}
+
 /* How many blocks shared memory allows, if each holds its part from start to end. A part is rounded
  * to the calculator's unit and to that of the SMM table, whose size is a multiple of its own unit.
  */
@@ -42,6 +47,7 @@ static uint32_t shared_limit(const struct config *cfg, uint64_t bytes) {
     uint64_t capacity = cfg->smem_bytes - cfg->smem_bytes % cfg->smm_unit;
 
     if (bytes == 0) return OCCUPANCY_UNLIMITED;
+    if (is_too_much(cfg, bytes)) return 0;
     bytes = round_up(round_up(bytes, cfg->smem_unit), cfg->smm_unit);
     return (uint32_t)(capacity / bytes);
 }
@@ -53,7 +59,7 @@ static uint32_t dynamic_limit(const struct config *cfg, uint32_t static_bytes,
     uint64_t held = round_up(static_bytes, cfg->smm_unit);
     uint64_t shared = round_up(dynamic_bytes, cfg->smm_unit);
 
-    if (shared > capacity) return 0;
+    if (shared > capacity || is_too_much(cfg, (uint64_t)static_bytes + dynamic_bytes)) return 0;
     return held == 0 ? OCCUPANCY_UNLIMITED : (uint32_t)((capacity - shared) / held);
 }
 

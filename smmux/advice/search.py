@@ -97,7 +97,7 @@ def advise(
         assert baseline.result is not None
         fits = occupancy_of(baseline.result)
         budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
-        room = machine.smem_bytes - static_reserved(baseline.result.program, machine)
+        room = machine.smem_block - static_reserved(baseline.result.program, machine)
         tile = partial(preload.tile, kernel, *own, args, dynshared=dynshared, shared_bytes=room)
         tried = [*trials(kernel, own, division, budget), Trial("tiles", lambda: (tile(), *own))]
         isolated, other = _looked_into(runs, kernel, own, baseline, max_cycles)

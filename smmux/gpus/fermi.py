@@ -30,6 +30,7 @@ _CORE: dict[str, Value] = {
     "reg_alloc_warp": (1, "OCC21; OCC51"),
     "warp_gran": (2, "OCC51"),  # blank in OCC21
     "smem_bytes": (49152, "PG55 G.4.1"),
+    "max_smem_block": (0, "PG55 T12"),
     "smem_unit": (128, "OCC21; OCC51"),
     "smem_reserved": (0, "PG55 E.2.5.2"),
     "param_in_smem": (0, "PG55 E.2.5.2"),

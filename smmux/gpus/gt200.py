@@ -29,6 +29,7 @@ _CORE: dict[str, Value] = {
     "reg_alloc_warp": (0, "OCC21"),
     "warp_gran": (2, "OCC21"),
     "smem_bytes": (16384, "PG55 T12; DQ285"),
+    "max_smem_block": (0, "PG55 T12"),
     "smem_unit": (512, "OCC21"),
     "smem_reserved": (16, "PG55 5.2.3; GS302"),  # parameters start at 0x10
     "param_in_smem": (1, "PG55 E.2.5.2"),

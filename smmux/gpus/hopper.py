@@ -61,6 +61,7 @@ _CORE: dict[str, Value] = {
     "reg_alloc_warp": (1, "HOPPER"),
     "warp_gran": (4, "HOPPER"),
     "smem_bytes": (233_472, "HOPPER"),
+    "max_smem_block": (0, "HOPPER"),
     "smem_unit": (128, "HOPPER"),
     "smem_reserved": (1024, "HOPPER"),
     "param_in_smem": (0, "HOPPER"),

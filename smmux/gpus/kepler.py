@@ -32,6 +32,7 @@ _CORE: dict[str, Value] = {
     "reg_alloc_warp": (1, "OCC51"),
     "warp_gran": (4, "OCC51"),
     "smem_bytes": (49152, "PG55 G.5.1"),
+    "max_smem_block": (0, "PG55 T12"),
     "smem_unit": (256, "OCC51"),
     "smem_reserved": (0, "PG55 E.2.5.2"),
     "param_in_smem": (0, "PG55 E.2.5.2"),

@@ -144,6 +144,11 @@ class Gpu(_Parameters):
         """Shader clock in MHz: the time base of all cycle counts."""
         return self.shader_khz / 1000
 
+    @property
+    def smem_block(self) -> int:
+        """Bytes of shared memory that a block may have, with what the machine reserves."""
+        return min(self.smem_bytes, self.max_smem_block or self.smem_bytes)
+
     def time_us(self, cycles: float) -> float:
         """Microseconds that so many shader clocks take."""
         return cycles * 1000 / self.shader_khz

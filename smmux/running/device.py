@@ -162,7 +162,7 @@ ATTRIBUTES: dict[str, Callable[[Gpu], int]] = {
     "MAX_THREADS_PER_BLOCK": lambda gpu: gpu.max_threads_block,
     **{f"MAX_BLOCK_DIM_{axis}": partial(_limit, 1, i) for i, axis in enumerate("XYZ")},
     **{f"MAX_GRID_DIM_{axis}": partial(_limit, 0, i) for i, axis in enumerate("XYZ")},
-    "MAX_SHARED_MEMORY_PER_BLOCK": lambda gpu: gpu.smem_bytes,
+    "MAX_SHARED_MEMORY_PER_BLOCK": lambda gpu: gpu.smem_block,
     "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": lambda gpu: gpu.smem_bytes,
     "MAX_REGISTERS_PER_BLOCK": lambda gpu: gpu.regs_sm,
     "MAX_REGISTERS_PER_MULTIPROCESSOR": lambda gpu: gpu.regs_sm,

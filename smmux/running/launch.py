@@ -181,7 +181,7 @@ def _geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> str:
 def _check_resources(program: Program, gpu: Gpu, block: Dim3, reserved: int) -> None:
     """Refuse a block that no SM can hold. reserved: bytes of shared memory beside its arrays."""
     shared = program.shared_bytes + program.dynamic_bytes + reserved
-    if shared > gpu.smem_bytes:
+    if shared > gpu.smem_block:
         raise _too_much_shared(program, gpu, shared, reserved)
     if program.nregs > gpu.max_regs_thread:
         raise LaunchError(
@@ -205,9 +205,10 @@ def _too_much_shared(program: Program, gpu: Gpu, needed: int, reserved: int) -> 
     own = program.shared_bytes + program.dynamic_bytes - program.reserved_bytes
     parts += [f"static and dynamic arrays {own}"] * (not arrays)
     parts += [f"parameters and built-ins {reserved}"] * (reserved > 0)
+    has = f"allows {gpu.smem_block}" if gpu.smem_block < gpu.smem_bytes else f"has {gpu.smem_bytes}"
     error = LaunchError(
-        f"a block needs {needed} bytes of shared memory ({', '.join(parts)}), {gpu.name} has {gpu.smem_bytes}"
-        + _others(lambda other: needed <= other.smem_bytes)
+        f"a block needs {needed} bytes of shared memory ({', '.join(parts)}), {gpu.name} {has}"
+        + _others(lambda other: needed <= other.smem_block)
     )
     if arrays and arrays[0].loc is not None:
         error.line = arrays[0].loc.line

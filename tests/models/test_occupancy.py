@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from smmux import _core, gpus, models
+from smmux import LaunchError, _core, cuda, float32, gpus, models
 from smmux.machines.occupancy_picture import LIMITERS
 from tests.reference import occupancy as definition
 
@@ -138,6 +140,29 @@ def test_a_size_that_can_never_fit() -> None:
     assert models.occupancy(64, 0, 0, "GTX285", dynamic_bytes=20000, extra_blocks=3).limiter == "shared memory"
 
 
+def test_a_block_may_have_less_than_an_sm() -> None:
+    """A GTX 980: 96 kB on an SM, of which a block may have 48."""
+    maxwell = gpus.get("K20c").replace(name="GTX980", smem_bytes=96 * 1024, max_smem_block=48 * 1024)
+    assert models.occupancy(64, 0, 48 * 1024, maxwell).blocks == 2
+    assert models.occupancy(64, 0, 48 * 1024 + 1, maxwell).limiter == "shared memory"
+    assert models.occupancy(64, 0, 48 * 1024 + 1, maxwell).blocks == 0
+    assert models.occupancy(64, 0, 0, maxwell, dynamic_bytes=48 * 1024, extra_blocks=3).blocks == 5
+    assert models.occupancy(64, 0, 4, maxwell, dynamic_bytes=48 * 1024, extra_blocks=3).blocks == 0
+    with gpus.set_current(maxwell):
+        device = cuda.get_current_device()
+        assert device.MAX_SHARED_MEMORY_PER_BLOCK == 48 * 1024
+        assert device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR == 96 * 1024
+
+    @cuda.jit
+    def large(y: Any) -> None:
+        tile = cuda.shared.array(12289, float32)
+        tile[cuda.threadIdx.x] = 1
+        y[cuda.threadIdx.x] = tile[cuda.threadIdx.x]
+
+    with pytest.raises(LaunchError, match=r"needs 49156 bytes of shared memory \('tile' 49156\), GTX980 allows 49152"):
+        large.simulate(1, 32, (np.zeros(32, np.float32),), gpu=maxwell)
+
+
 def test_no_shared_memory_is_no_limit() -> None:
     answer = models.occupancy(256, 0, 0, "GTX480-48K")
     assert (answer.limits["shared memory"], answer.limits["registers"], answer.limits["counter"]) == (None, None, None)
@@ -156,6 +181,7 @@ MACHINES = st.builds(
             "smem_unit": st.sampled_from((1, 100, 128, 512)),
             "smm_unit": st.sampled_from((1, 16, 48)),
             "smem_reserved": st.sampled_from((0, 16, 100)),
+            "max_smem_block": st.sampled_from((0, 1, 500, 8000, 12000)),
             "max_blocks_sm": st.integers(1, 16),
         },
     ),

@@ -19,6 +19,8 @@ def units(amount: int, unit: int) -> int:
 
 def resident_blocks(gpu: Any, threads: int, registers: int, smem_bytes: int) -> int:
     """Blocks of `threads` threads that fit, with static management; gpu: the fields of a machine."""
+    if too_much(gpu, smem_bytes):
+        return 0
     return fill(gpu, threads, registers, units(units(smem_bytes, gpu.smem_unit), gpu.smm_unit), 0)
 
 
@@ -33,9 +35,14 @@ def resident_blocks_dynamic(
         return resident_blocks(gpu, threads, registers, static_bytes)
     bound = resident_blocks(gpu, threads, registers, static_bytes + dynamic_bytes) + extra_blocks
     shared = units(dynamic_bytes, gpu.smm_unit)
-    if shared > smem_capacity(gpu):
+    if shared > smem_capacity(gpu) or too_much(gpu, static_bytes + dynamic_bytes):
         return 0
     return min(bound, fill(gpu, threads, registers, units(static_bytes, gpu.smm_unit), shared))
+
+
+def too_much(gpu: Any, smem_bytes: int) -> bool:
+    """Whether a block may not have so much shared memory, however much an SM has."""
+    return bool(gpu.max_smem_block) and smem_bytes > int(gpu.max_smem_block)
 
 
 def smem_capacity(gpu: Any) -> int:
