@@ -95,8 +95,9 @@ def get(gpu: str | Gpu) -> Gpu:
     known = {name.lower(): name for name in (*_MACHINES, *_HOPPER)} | _FORMER
     if gpu.lower() not in known:
         hint = did_you_mean(gpu, known.values(), least=0.67)
-        listed = f"known: {', '.join((*_MACHINES, *_HOPPER))}; compiled code runs on {', '.join(_HOPPER)} alone"
-        raise ConfigError(f"unknown gpu {gpu!r}{hint} ({listed})")
+        listed = f"known: {', '.join((*_MACHINES, *_HOPPER))}; compiled code is measured on {', '.join(_HOPPER)} alone"
+        more = "; any other is made of one of them: gpus.get('K20c').replace(name='mine', sm_count=8)"
+        raise ConfigError(f"unknown gpu {gpu!r}{hint} ({listed}{more})")
     return _build(known[gpu.lower()])
 
 

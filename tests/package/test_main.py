@@ -67,7 +67,8 @@ def test_another_card_is_no_slip_of_the_fingers(capsys):
     assert "unknown gpu 'RTX4090'" in error
     assert "did you mean" not in error
     assert f"known: {', '.join((*gpus.names(), *gpus.compiled_names()))};" in error
-    assert f"compiled code runs on {', '.join(gpus.compiled_names())} alone" in error
+    assert f"compiled code is measured on {', '.join(gpus.compiled_names())} alone" in error
+    assert "gpus.get('K20c').replace(name='mine', sm_count=8)" in error
 
 
 @pytest.mark.parametrize("command", ["run", "advise", "preload"])
