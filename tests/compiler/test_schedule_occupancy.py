@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from smmux import benchmarks, cuda, float32, gpus
+from smmux import benchmarks, cuda, float32, gpus, multiplex
 from smmux.errors import CompileError, LaunchError
 from smmux.kernel import Kernel
 from smmux.machines.occupancy import registers_kept
@@ -171,3 +171,44 @@ def test_at_its_limit_the_schedule_frees_registers_first() -> None:
         assert result.program.nregs <= result.gpu.max_regs_thread
         cycles[schedule] = result.cycles
     assert cycles["list"] < 0.75 * cycles["source"]
+
+
+@cuda.jit
+def bitonic(o: Any, a: Any) -> None:
+    """Sort 256 numbers of a block of 128 threads: each of 36 steps has places of its own."""
+    s = cuda.shared.array(256, float32)
+    t = cuda.threadIdx.x
+    b = 256 * cuda.blockIdx.x
+    s[t] = a[b + t]
+    s[t + 128] = a[b + t + 128]
+    cuda.syncthreads()
+    k = 2
+    while k <= 256:
+        j = k // 2
+        while j > 0:
+            i = 2 * t - (t & (j - 1))
+            p = i + j
+            x = s[i]
+            y = s[p]
+            up = (i & k) == 0
+            if (x > y) == up:
+                s[i] = y
+                s[p] = x
+            cuda.syncthreads()
+            j //= 2
+        k *= 2
+    o[b + t] = s[t]
+    o[b + t + 128] = s[t + 128]
+
+
+@pytest.mark.parametrize("schedule", ["source", "list"])
+def test_what_loops_do_not_change_takes_no_registers_for_which_an_sm_has_no_room(schedule: str) -> None:
+    """Four virtual blocks take turns in a loop, out of which all these places may move."""
+    sorting = multiplex.vtb(bitonic, n=4).fitted(8, 128)
+    a = np.random.default_rng(1).random(8 * 256, np.float32)
+    out = np.zeros_like(a)
+    assert sorting.compile((out, a), gpu="GTX285").nregs > 32
+    result = sorting.simulate(*sorting.geometry(8, 128), (out, a), gpu="GTX285", schedule=schedule)
+    assert result.program.nregs <= 16384 // 512
+    assert result.program.local_bytes == 0
+    np.testing.assert_array_equal(out.reshape(8, 256), np.sort(a.reshape(8, 256), axis=1))

@@ -56,10 +56,16 @@ class Request:
 
         The list schedule takes no registers that cost a block which resides on an SM in program order: more of them
         than the kernel needs are worth less than a block. That limits what it moves, and sends nothing to local memory.
-        Raises CompileError for a kernel outside the language, ConfigError for an option without meaning.
+        No more does what makes a block fit of which no SM has the registers, as far as they hold what is moved out of
+        loops. Raises CompileError for a kernel outside the language, ConfigError for an option without meaning.
         """
         options = self._options(self._most_registers(declared))
         program = compile(unit, signature, options)
+        if self.max_registers is None and declared is None and (most := self._for_one_block(program)):
+            fewer = replace(options, max_registers=most)
+            fitting = compile(unit, signature, fewer)
+            if fitting.local_bytes == program.local_bytes:
+                program, options = fitting, fewer
         if options.schedule != "source" and self._limited_by_registers(program):
             ordered = compile(unit, signature, replace(options, schedule="source", latencies=()))
             kept = registers_kept(ordered, self.machine, self.block, self.dynamic, self.extra_blocks)
@@ -97,6 +103,17 @@ class Request:
         elif declared is not None:
             most = min(declared, most)
         return most if self.min_blocks is None else min(most, self._enough(self.min_blocks))
+
+    def _for_one_block(self, program: Program) -> int | None:
+        """The registers of a thread with which an SM has enough for one block, if it has not for those of the program;
+        None where it has, and where no number would do."""
+        if self.block is None:
+            return None
+        try:
+            most = registers_for(self.machine, self.block, 1)
+        except LaunchError:
+            return None
+        return most if FEWEST_REGISTERS <= most < program.nregs else None
 
     def _limited_by_registers(self, program: Program) -> bool:
         """Whether more blocks of the program would reside if it had fewer registers; no block that no machine takes
