@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "AllocationError",
     "BarrierError",
@@ -30,6 +32,7 @@ __all__ = [
     "ManagementError",
     "OutOfBoundsError",
     "RaceError",
+    "boolean",
     "did_you_mean",
     "from_fault",
     "integer",
@@ -259,6 +262,13 @@ def integer(name: str, value: Any, low: int, high: int, unit: str = "", meaning:
         remark = f" ({meaning})" * bool(meaning)
         raise ConfigError(f"{name} = {' '.join(filter(None, (str(number), unit)))} is outside {low}..{high}{remark}")
     return number
+
+
+def boolean(name: str, value: Any) -> bool:
+    """The value of an option that is on or off; ConfigError for all but True and False, as a text "no" is true, too."""
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
 
 
 def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:

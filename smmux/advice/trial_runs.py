@@ -18,7 +18,7 @@ from smmux.advice.copies import copied
 from smmux.advice.measures import blocks_held, difference
 from smmux.advice.schemes import Launch, Trial
 from smmux.base.jobs import at_a_time
-from smmux.errors import Error
+from smmux.errors import Error, boolean
 from smmux.gpus import Gpu
 from smmux.language.placement import flatten
 from smmux.multiplex import VirtualKernel
@@ -78,7 +78,7 @@ class Runs:
         self, gpu: Gpu, args: Sequence[Any], options: Mapping[str, Any], jobs: int | None, progress: bool | None
     ) -> None:
         self.gpu, self.args, self.options, self.jobs = gpu, args, options, at_a_time(jobs)
-        hidden = None if progress is None else not progress
+        hidden = None if progress is None else not boolean("progress", progress)
         self.bar = tqdm(desc="advise", unit="run", leave=False, disable=hidden)
         self.lock, self.going_on = Lock(), list[str]()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from smmux import _core
 from smmux.compiler.launch_facts import Facts
-from smmux.errors import ConfigError, integer
+from smmux.errors import ConfigError, boolean, did_you_mean, integer
 from smmux.language.typings import checked
 
 __all__ = ["FEWEST_REGISTERS", "SCHEDULES", "Options", "Thrift"]
@@ -15,6 +16,9 @@ __all__ = ["FEWEST_REGISTERS", "SCHEDULES", "Options", "Thrift"]
 SCHEDULES = tuple(name for kind, name, _ in _core.POLICIES if kind == "schedule")
 FEWEST_REGISTERS = 4
 """The smallest limit of registers that a thread can have."""
+
+MOST_CLOCKS = 60_000
+"""The longest latency of a class, as of a machine (csrc/tables/config.def)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +56,20 @@ class Options:
     """Compiler options; they are part of the key under which compiled kernels are cached.
 
     schedule: "source" keeps program order, "list" orders each block by critical path; a kernel that is launched has
-    its machine's, and options that name no machine keep program order. max_registers: 32-bit registers
-    per thread; values beyond them go to local memory. fused_mad: whether multiply-add becomes `fma.rn` (CC 2.x and
-    later) rather than `mad` with a rounded product (CC 1.x). latencies: pairs of a class of `classes.def` and its
-    clocks; issue_interval: clocks from one instruction of a warp to its next; thrift: with registers, None where they
-    are free; "list" alone reads these three. join: whether adjacent accesses are merged into 64- and 128-bit ones.
-    unroll_limit: operations to which a loop with a constant trip count may unroll; group: trips that a short loop which
-    stays a loop takes at a time. float64: whether the machine has
-    64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's compiler.
-    bounds: whether an index outside its axis ends the
-    launch. facts: what is known of launches of the program, for its indices. axes: whether the indices of accesses stay
-    told apart by axis where they need no care, for those who read the intermediate code.
+    its machine's, and options that name no machine keep program order. max_registers: 32-bit registers per thread;
+    values beyond them go to local memory. fused_mad: whether multiply-add becomes `fma.rn` (CC 2.x and later) rather
+    than `mad` with a rounded product (CC 1.x).
+
+    "list" alone reads these three. latencies: pairs, or a mapping, of a class of operations (a row of `classes.def`)
+    and the clocks until its result is there. issue_interval: clocks from one instruction of a warp to its next.
+    thrift: how registers are spent, None where they are free.
+
+    join: whether adjacent accesses are merged into 64- and 128-bit ones. unroll_limit: operations to which a loop with
+    a constant trip count may unroll. group: trips that a short loop which stays a loop takes at a time. float64:
+    whether the machine has 64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's
+    compiler. bounds: whether an index outside its axis ends the launch. axes: whether the indices of accesses stay told
+    apart by axis where they need no care, for those who read the intermediate code. facts: what is known of launches of
+    the program, for its indices.
 
     Raises ConfigError for a value without meaning.
     """
@@ -93,3 +100,21 @@ class Options:
             ("group", 1, 32),
         ):
             integer(name, getattr(self, name), low, high)
+        for name in ("fused_mad", "join", "float64", "bounds", "axes"):
+            boolean(name, getattr(self, name))
+        object.__setattr__(self, "latencies", _latencies(self.latencies))
+
+
+def _latencies(given: Any) -> tuple[tuple[str, int], ...]:
+    """The clocks of classes of operations, as pairs. Raises ConfigError for what are no such pairs."""
+    try:
+        pairs = [(name, clocks) for name, clocks in (given.items() if isinstance(given, Mapping) else given)]
+    except (TypeError, ValueError):
+        raise ConfigError(f"latencies must be pairs of a class and its clocks, not {given!r}") from None
+    for name, _ in pairs:
+        if name not in _core.CLASSES:
+            known = ", ".join(_core.CLASSES)
+            raise ConfigError(
+                f"latencies has no class {name!r}{did_you_mean(str(name), _core.CLASSES)}; it has {known}"
+            )
+    return tuple((name, integer(f"latencies[{name!r}]", clocks, 1, MOST_CLOCKS)) for name, clocks in pairs)

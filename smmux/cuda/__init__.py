@@ -20,7 +20,7 @@ from smmux.base.texts import watch
 from smmux.base.tracebacks import brief
 from smmux.cuda import cudadrv
 from smmux.cuda.cudadrv.error import CudaSupportError
-from smmux.errors import no_attribute
+from smmux.errors import boolean, no_attribute
 from smmux.kernels.declaration import check_options, declare
 from smmux.kernels.kernel import Kernel
 from smmux.language import cg, fp16, kernel_names, libdevice, vector_types
@@ -171,6 +171,8 @@ def jit(
     Numba's own compiler (inline, debug, opt, lineinfo, cache, ...) are accepted and change nothing.
     """
     check_options(ignored)
+    for name, given in (("device", device), ("fastmath", fastmath)):
+        boolean(name, given)
     options: dict[str, Any] = {"device": device, "fastmath": fastmath, "max_registers": max_registers}
     options["typing"] = typing and checked(typing, "typing")
     if signature is None or is_signature(signature):

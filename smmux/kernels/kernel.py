@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
 from smmux.base.tracebacks import brief
-from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer, no_attribute
+from smmux.errors import CompileError, ConfigError, LaunchError, boolean, did_you_mean, integer, no_attribute
 from smmux.kernels.bound_kernel import BoundKernel
 from smmux.kernels.overloads import Overload, Overloads, example
 from smmux.language import typings
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         join: bool
         unroll_limit: int
         fused_mad: bool
-        latencies: tuple[tuple[str, int], ...]
+        latencies: Mapping[str, int] | Iterable[tuple[str, int]]
         typing: str
 
 
@@ -210,7 +210,7 @@ class Kernel:
         self._check_tuple(args)
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         chosen, rest = split(options, OPTIONS)
-        with for_launch(narrow, args, self.definition.parameters) as passed:
+        with for_launch(boolean("narrow", narrow), args, self.definition.parameters) as passed:
             values, signature = self.typed(passed, dynshared)
             prepared = Prepared.of(machine, grid, block, values)
             chosen = {"facts": prepared.facts, "typing": self._typing(), **chosen}
@@ -353,4 +353,6 @@ def from_source(
     """A kernel from source text and the globals it may use."""
     from smmux.source.function_source import from_text
 
+    for option, given in (("device", device), ("fastmath", fastmath)):
+        boolean(option, given)
     return Kernel(from_text(text, captured, name=name, filename=filename, device=device, fastmath=fastmath))

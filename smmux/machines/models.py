@@ -10,6 +10,7 @@ import numpy as np
 
 from smmux import _core, gpus
 from smmux.drawing.markup import html_table
+from smmux.errors import boolean
 from smmux.machines.access_pictures import bank_map, coalescing_map, lane_ranges
 from smmux.machines.models_memory import Cache, CacheReplay, Dram, DramReplay, Location, Memory, MemoryReplay
 from smmux.machines.occupancy import Occupancy, checked_size, occupancy
@@ -298,7 +299,7 @@ def coalesce(
     """
     machine = gpus.get(gpu)
     lanes, bits = _warp(addresses, width, mask)
-    rows = _core.coalesce(gpus.as_tuple(machine), lanes, width, bits, store)
+    rows = _core.coalesce(gpus.as_tuple(machine), lanes, width, bits, boolean("store", store))
     segments = (Segment(address, size, _bits(served)) for address, size, served in rows)
     return Transactions(tuple(segments), tuple(lanes), width, machine.name)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from smmux import _core, gpus
 from smmux.base import interrupt
+from smmux.errors import boolean
 from smmux.machines import dram_pictures
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class Dram:
             records["arrival"] = _integers(arrival, "arrival")
             records["bytes"] = 64 - records["address"] % 64 if nbytes is None else _integers(nbytes, "nbytes", 16)
         done = np.zeros(len(records), np.uint64)
-        if not log:
+        if not boolean("log", log):
             return DramReplay(done, gpu=self.gpu, **_without(self._serve(records, done)))
         commands = np.zeros(16 * len(records) + 64, COMMAND)
         outcome = self._serve(records, done, commands)
@@ -262,7 +263,7 @@ class Cache:
         sizes = (self.size, self.line, self.ways, self.line if self.sector is None else self.sector)
         if not all(0 < size < 1 << 32 for size in sizes):
             raise ValueError(f"no cache has that shape: {self}")
-        shape = (*sizes, self.hashed)
+        shape = (*sizes, boolean("hashed", self.hashed))
         if write is None:
             return CacheReplay(hit, _core.cache_replay(*shape, given, hit, poll=interrupt.poll))
         stores = np.ascontiguousarray(np.broadcast_to(np.asarray(write, bool), given.shape))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler.sass import tools
-from smmux.errors import CompileError, ConfigError, LaunchError
+from smmux.errors import CompileError, ConfigError, LaunchError, boolean
 from smmux.modules.module import CompiledKernel, module_of, named_arguments
 
 __all__ = ["from_numba"]
@@ -47,6 +47,7 @@ def from_numba(
 
     Raises CompileError where Numba refuses the function, and ConfigError where Numba, its NVVM or ptxas is missing.
     """
+    boolean("fastmath", fastmath)
     match = re.fullmatch(r"sm_(\d+)(\d)[af]?", arch)
     if match is None:
         raise ConfigError(f"arch={arch!r} is no architecture such as 'sm_90'")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from smmux import _core
 from smmux.base.dimensions import Dim3
 from smmux.base.whole_files import write_text
-from smmux.errors import ConfigError, RaceError, did_you_mean
+from smmux.errors import ConfigError, RaceError, boolean, did_you_mean
 from smmux.gpus import Gpu
 from smmux.machines.management import name_of
 from smmux.machines.occupancy import Occupancy, occupancy
@@ -211,7 +211,7 @@ class Result(Mapping[str, int]):
 
     def raise_for_findings(self, warnings: bool = False) -> None:
         """Raise RaceError if the run's check found an error (or, if wanted, a warning); its `findings` has them all."""
-        wanted = self._checked() if warnings else self._checked().errors
+        wanted = self._checked() if boolean("warnings", warnings) else self._checked().errors
         if wanted:
             raise RaceError.from_findings(self.kernel, wanted)
 

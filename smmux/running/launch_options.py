@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.base.dimensions import MAX_BLOCKS
-from smmux.errors import ConfigError, did_you_mean, integer
+from smmux.errors import ConfigError, boolean, did_you_mean, integer
 from smmux.machines.management import Maker, name_of
 from smmux.running.arguments import Arguments
 
@@ -115,8 +115,10 @@ def _management(name: str, value: Any) -> int:
 
 def _events(name: str, value: Any) -> int:
     """How many events of a time line an SM keeps; the core takes 1 for what is in proportion to the instructions."""
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         return int(value)
+    if not hasattr(value, "__index__"):
+        raise ConfigError(f"{name} must be True, False or a number of events, not {value!r}")
     return integer(name, value, 2, MAX_EVENTS)
 
 
@@ -266,7 +268,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             True,
             None,
-            lambda _, value: int(bool(value)),
+            boolean,
             "with sample, whether blocks that are not simulated run for their values alone, which takes longer than "
             "the sample; with False all arrays stay as they were",
         ),
@@ -276,7 +278,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             False,
             None,
-            lambda _, value: int(bool(value)),
+            boolean,
             "whether the launch comes behind the same one, as in a loop of launches timed on a card: the L2 and "
             "the caches of instructions are as that left them, and so is what it reads of its arrays: one that sorts "
             "in place finds them sorted. Afterwards arrays hold what one launch makes of them",
@@ -287,7 +289,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             False,
             "per_pc",
-            lambda _, value: int(bool(value)),
+            boolean,
             "whether counters are also kept per instruction and source line",
         ),
     ]

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from smmux.base import settings
 from smmux.base.jobs import at_a_time
-from smmux.errors import ConfigError, did_you_mean
+from smmux.errors import ConfigError, boolean, did_you_mean
 from smmux.sweep.cache import Cache, CacheWarning
 from smmux.sweep.lookup import Lookup
 from smmux.sweep.program_state import Witness, before, process, witness
@@ -91,6 +91,7 @@ def sweep(
     """
     points = [_mapping("a point must be", point) for point in points]
     jobs = at_a_time(jobs)
+    hidden = None if progress is None else not boolean("progress", progress)
     setting = _SETTING.get()
     cache = setting.cache if cache is None else cache
     executor = executor or setting.executor
@@ -98,7 +99,7 @@ def sweep(
     known = lookup.known() if lookup else {}
     asking = process() if lookup and lookup.watched else None
     values = settings.current()
-    bar = tqdm(total=len(points), desc=description, disable=None if progress is None else not progress, leave=False)
+    bar = tqdm(total=len(points), desc=description, disable=hidden, leave=False)
     pool = executor or ThreadPoolExecutor(jobs, thread_name_prefix="sweep")
     with bar, pool if executor is None else contextlib.nullcontext():
         bar.update(len(known))
