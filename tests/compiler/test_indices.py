@@ -1,6 +1,7 @@
 """Indices: negative ones count from the end, no byte offset comes round, and both are free where ranges are known."""
 
 import random
+import re
 import warnings
 
 import numpy as np
@@ -115,6 +116,32 @@ def test_an_axis_that_an_index_cannot_count_is_refused(body):
     """Its elements from 2**31 on have no int32: a 64-bit index would mean the element before them."""
     with pytest.raises(smmux.CompileError, match="2147483648 elements; an index is an int32"):
         kernel_of(LONG[body]).simulate(1, 1, (np.zeros(1, np.int32), np.zeros(1 << 31, np.int8), 5), gpu="K20c")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "error", "cure"),
+    [
+        ("len(a)", "int64(len(a))", "int64(len(a))"),
+        ("5, a.size", "int64(a.size)", "5, int64(a.size)"),
+        ("n, a.shape[0], 7", "int64(a.shape[0])", "n, int64(a.shape[0]), 7"),
+    ],
+)
+def test_a_range_over_such_an_axis_counts_in_an_int64(bounds, error, cure):
+    """A kernel without 64-bit data counts in an int32: the error has what the range may say instead."""
+    a = np.lib.stride_tricks.as_strided(np.zeros(1, np.int8), (3 << 31,), (0,))
+    body = "for i in range({}):\n    out[0] = i\n    if i > 9:\n        break"
+    with pytest.raises(smmux.CompileError, match=re.escape(f"in which this range counts: write {error}")):
+        kernel_of(body.format(bounds)).simulate(1, 1, (np.zeros(1, np.int32), a, 5))
+    out = np.zeros(1, np.int32)
+    kernel_of(body.format(cure)).simulate(1, 1, (out, a, 5))
+    assert out[0] >= 10
+
+
+@pytest.mark.parametrize("items", ["a", "enumerate(a)", "reversed(a)", "zip(a, out)"])
+def test_items_of_such_an_axis_are_refused_by_its_name(items):
+    a = np.lib.stride_tricks.as_strided(np.zeros(1, np.int8), (3 << 31,), (0,))
+    with pytest.raises(smmux.CompileError, match="'a' has an axis of 6442450944 elements; an index is an int32"):
+        kernel_of(f"for item in {items}:\n    out[0] = 1").simulate(1, 1, (np.zeros(1, np.int32), a, 5))
 
 
 def test_the_longest_axis_that_an_index_counts():

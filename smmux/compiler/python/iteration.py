@@ -15,6 +15,7 @@ from smmux.compiler.build.numbers import INT32_MAX, INT64_MAX, Kind, Value, cons
 from smmux.compiler.python import arith, array_access, array_declarations, compare, ranges
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import cast, number, operand, result
+from smmux.compiler.python.indexing import countable
 from smmux.compiler.python.rules import CALLS, call
 from smmux.compiler.python.typed_values import Anything, ArrayRef, Static, Tuple
 
@@ -44,6 +45,7 @@ def sequence(f: Frame, node: ast.AST, value: Anything) -> Sequence | None:
     if isinstance(value, Tuple):
         return Sequence(weak(len(value.items)), partial(_tuple_item, f, value), whole=True)
     if isinstance(value, ArrayRef) and value.shape:
+        countable(f, node, value, axes=1)
         return Sequence(value.extents[0], partial(_element, f, value))
     if isinstance(value, Static) and isinstance(value.object, Sequence):
         return value.object

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from smmux.compiler import ir
-from smmux.compiler.build.numbers import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
+from smmux.compiler.build.numbers import INT64_MAX, MACHINE_TYPE, RANGE, Kind, Value, constant, weak
 from smmux.compiler.python import arith, compare
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import cast, operand, result, settle, strong_kind, to_kind
@@ -42,8 +42,17 @@ def make(f: Frame, node: ast.Call, values: list[Value]) -> Range:
         raise f.error(node, "a range over uint32 cannot run downwards; use int32(...)")
     if step.known and step.const == 0:
         raise f.error(node, "the step of a range must not be 0")
+    for argument, bound in zip(node.args, values, strict=False):
+        _countable(f, argument, bound, kind)
     last = _last(f, node.args[0] if len(values) == 1 else node.args[1], stop)
     return _range(f, node, start, stop, step, kind, last)
+
+
+def _countable(f: Frame, node: ast.expr, bound: Value, kind: Kind) -> None:
+    """Refuse a bound that an int32 cannot hold, where the range counts in one: say how it counts in an int64."""
+    if kind is Kind.INT32 and bound.known and RANGE[kind][1] < bound.const <= INT64_MAX:
+        cure = f"write int64({ast.unparse(node)})"
+        raise f.error(node, f"integer {bound.const} does not fit int32, in which this range counts: {cure}")
 
 
 def upto(f: Frame, node: ast.AST, stop: Value) -> Range:
