@@ -59,12 +59,17 @@ def from_numba(
     tools.find_tool("ptxas")  # before Numba's own compilation
     with _COMPILING, _nvvm():
         text = _ptx(cuda, plain, signature, (int(match[1]), int(match[2])), fastmath)
+    code = plain.__code__
     options = [] if max_registers is None else [f"-maxrregcount={max_registers}"]
     name = f"{plain.__module__}.{plain.__qualname__}"
-    module = module_of([tools.assemble(text, arch, options, name)], name, kinds=tools.parameter_kinds(text))
+    try:
+        cubin = tools.assemble(text, arch, options, name)
+    except CompileError as error:
+        raise CompileError(error.msg, code.co_filename, code.co_firstlineno) from error
+    module = module_of([cubin], name, kinds=tools.parameter_kinds(text))
     types = str(signature).removeprefix("void")
     (kernel,) = module
-    names = plain.__code__.co_varnames[: plain.__code__.co_argcount]
+    names = code.co_varnames[: code.co_argcount]
     expand = partial(_expand, names, _kinds(signature))
     return replace(kernel, name=plain.__name__, signature=f"{plain.__name__}{types}", expand=expand)
 

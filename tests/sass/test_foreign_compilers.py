@@ -111,6 +111,26 @@ def test_numba_refuses_by_file_and_line() -> None:
         smmux.from_numba(wave, SIGNATURE, "90")
 
 
+def test_a_grid_of_numba_that_synchronises_is_refused_by_file_and_line() -> None:
+    needed("ptxas")
+
+    def meeting(x):  # type: ignore[no-untyped-def]
+        numba.cuda.cg.this_grid().sync()
+        x[0] = 1
+
+    with pytest.raises(smmux.CompileError, match=r"nothing has cudaCG\w+ of the device runtime.*CUDA C\+\+") as caught:
+        smmux.from_numba(meeting, "void(float32[:])")
+    assert (caught.value.filename, caught.value.lineno) == (__file__, inspect.getsourcelines(meeting)[1])
+
+
+def test_a_function_that_no_text_has_is_named() -> None:
+    needed("ptxas")
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    text = f"{head}.extern .func away();\n.visible .entry k() {{ call away, (); ret; }}"
+    with pytest.raises(smmux.CompileError, match=r"^<text>: nothing has away$"):
+        smmux.load(text)
+
+
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton", None)
     with pytest.raises(smmux.ConfigError, match="pip install triton"):

@@ -165,11 +165,24 @@ def link_objects(objects: Sequence[bytes], arch: int) -> bytes:
 def _unlinked(output: str) -> str:
     """Why the linker has failed."""
     missing = sorted(set(re.findall(r"Undefined reference to '([^']+)'", output)))
-    if not missing:
-        return f"nvlink cannot link this code: {_one_line(output)}"
-    launches = any(name.startswith(("__cudaCDP", "cudaLaunchDevice", "cudaGetParameterBuffer")) for name in missing)
-    why = ": kernels that launch kernels are not simulated" if launches else ""
-    return f"nothing has {', '.join(missing)}{why}"
+    return _undefined(missing) if missing else f"nvlink cannot link this code: {_one_line(output)}"
+
+
+LAUNCHING = ("__cudaCDP", "cudaLaunchDevice", "cudaGetParameterBuffer")
+"""How functions of the device runtime begin by which a kernel launches another one."""
+
+
+def _undefined(names: Sequence[str]) -> str:
+    """What is wrong with code that calls functions, or has variables, which are not in it."""
+    why = ""
+    if any(name.startswith(LAUNCHING) for name in names):
+        why = ": kernels that launch kernels are not simulated"
+    elif any(name.startswith("cudaCG") for name in names):
+        why = (
+            " of the device runtime (libcudadevrt), through which Numba synchronises a grid: it is not linked; "
+            "cg.this_grid().sync() runs in CUDA C++ and in kernels of smmux.cuda"
+        )
+    return f"nothing has {', '.join(names)}{why}"
 
 
 def _target(arch: int) -> str:
@@ -283,6 +296,8 @@ def _compile_error(output: str, place: str, name: str) -> CompileError:
     output = output.replace(place, name).strip()
     match = _PLACED.search(output)
     if match is None:
+        if undefined := re.findall(r"^ptxas fatal\s*: Unresolved extern \w+ '([^']+)'", output, re.MULTILINE):
+            return CompileError(_undefined(undefined), name)
         return CompileError(output or "the compiler failed without a message", name)
     file, line, message = (part for part in match.groups() if part is not None)
     if file.endswith(".ptx") and file != name:  # of assembly in the source, which has no line there
