@@ -108,8 +108,9 @@ class Occupancy:
         )
 
     def _repr_html_(self) -> str:
-        rows = [[name, "-" if blocks is None else str(blocks)] for name, blocks in self.limits.items()]
-        bold = list(self.limits).index(self.limiter)
+        limits = {name: blocks for name, blocks in self.limits.items() if blocks is not None}
+        rows = [[name, str(blocks)] for name, blocks in limits.items()]
+        bold = list(limits).index(self.limiter)
         table = html_table(("resource", "blocks allowed"), rows, bold)
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{occupancy_chart(self)}"
 

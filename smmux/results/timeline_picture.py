@@ -144,9 +144,12 @@ def _of(what: str, begin: int, end: int) -> Span:
     return begin, end, f"{what}: {end - begin:,} cycles from {begin:,} on"
 
 
-def _curve(svg: Svg, top: float, name: str, most: str) -> float:
-    """Labels of a curve whose area ends at `top + CURVE`; the y below it."""
-    svg.text(LEFT - 6, top + CURVE / 2 + 3, name, "end", 10)
+def _curve(svg: Svg, top: float, name: str, most: str, notes: Sequence[str] = ()) -> float:
+    """Labels of a curve whose area ends at `top + CURVE`; the y below it. notes: what its colours mean."""
+    middle = top + CURVE / 2 + 3 - 2 * len(notes)
+    svg.text(LEFT - 6, middle, name, "end", 10)
+    for row, note in enumerate(notes, 1):
+        svg.text(LEFT - 6, middle + 1 + 10 * row, note, "end", 8)
     svg.text(LEFT - 6, top + 8, most, "end", 8)
     svg.line(LEFT, top + CURVE, LEFT + WIDTH, top + CURVE)
     return top + CURVE + GAP
@@ -181,9 +184,7 @@ def _dram(trace: Trace, svg: Svg, lanes: _Lanes, top: float) -> float:
     lanes.steps(top, edges, values, most, 1)
     edges, hits = steps(begins, ends, sums["row_hits"])
     lanes.steps(top, edges, hits, most, 2)
-    below = _curve(svg, top, "DRAM requests", f"{most:.2f} per clk")
-    svg.text(LEFT - 6, top + CURVE / 2 + 14, "green: row open", "end", 8)
-    return below
+    return _curve(svg, top, "DRAM requests", f"{most:.2f} per clk", ("green: row open", "yellow: row not open"))
 
 
 def steps(begins: Iterable[float], ends: Iterable[float], amounts: Iterable[float]) -> tuple[list[float], list[float]]:

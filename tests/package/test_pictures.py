@@ -194,6 +194,8 @@ def test_an_occupancy_chart_is_the_occupancy_of_every_block_size(gpu: str, dynam
         assert float(rect["height"]) == pytest.approx(120 * each.occupancy, abs=0.01)
         sizes.append(threads)
     assert sizes == sorted({*range(32, gpus.get(gpu).max_threads_block + 1, 32), 100})
+    limits = {name: blocks for name, blocks in own.limits.items() if blocks is not None}
+    assert Tables(own._repr_html_()).tables[0][1:] == [[name, str(blocks)] for name, blocks in limits.items()]
 
 
 @pytest.mark.parametrize("page", ["open", "closed"])

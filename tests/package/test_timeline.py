@@ -77,6 +77,11 @@ def test_the_picture_is_the_record(traced: Result) -> None:
         assert drawn[f"warp {warp} of block {block}"] == [(starts[block], end)]
 
 
+def test_both_colours_of_a_curve_are_explained(traced: Result) -> None:
+    curve = traced.timeline().svg
+    assert all(f">{colour}: row {state}<" in curve for colour, state in (("green", "open"), ("yellow", "not open")))
+
+
 def test_the_button_hands_over_what_the_file_says_of_the_sm(traced: Result, tmp_path: Path) -> None:
     assert traced.trace is not None
     traced.trace.to_perfetto(tmp_path / "all.json")
