@@ -13,8 +13,9 @@
 
 A kernel is of a file, or of a module: `smmux.shell.examples:saxpy` comes with smmux.
 
-An argument of `run`, `advise` and `preload` is a number, True, False, None, `dtype[shape]` (zeros), `dtype[shape]=FILL`
-with ones, arange, random or a number for FILL, or a file NAME.npy:
+An argument of `run`, `advise` and `preload` is a number, True, False, None, `dtype(number)`, `dtype[shape]` (zeros),
+`dtype[shape]=FILL` with ones, arange, random or a number for FILL, a file NAME.npy, or a tuple of such, as
+'(1, float64(0.5), float32[64])', which is a structure of compiled code:
 
     python -m smmux run smmux.shell.examples:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
 

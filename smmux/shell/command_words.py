@@ -110,6 +110,7 @@ def _innermost(error: BaseException, folder: Path | None = None) -> str:
 
 
 _ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>\d+(, ?\d+)*)\](=(?P<fill>.+))?")
+_SCALAR = re.compile(r"(?P<dtype>[a-z]+\d*)\((?P<value>[^()]*)\)")
 _WORDS = {"True": True, "False": False, "None": None}
 
 
@@ -118,7 +119,11 @@ def argument(text: str) -> Any:
 
     >>> argument("7"), argument("0.5"), argument("int32[2,2]=arange").tolist(), argument("float32[2]=-1.5").tolist()
     (7, 0.5, [[0, 1], [2, 3]], [-1.5, -1.5])
+    >>> argument("(1, (0.5,))"), argument("float64(2)").dtype.name
+    ((1, (0.5,)), 'float64')
     """
+    if text.startswith("(") and text.endswith(")"):
+        return tuple(argument(part) for part in _parts(text))
     if text in _WORDS:
         return _WORDS[text]
     try:
@@ -126,18 +131,32 @@ def argument(text: str) -> Any:
             return _stored(text)
         if match := _ARRAY.fullmatch(text):
             return _array(match["dtype"], tuple(int(n) for n in match["shape"].split(",")), match["fill"] or "zeros")
+        if match := _SCALAR.fullmatch(text):
+            return np.full(
+                (), _fitting(_number(match["value"], "no number"), _numeric(match["dtype"])), match["dtype"]
+            )[()]
     except (ValueError, TypeError, MemoryError) as error:
         raise ValueError(f"argument {text!r}: {error}") from None
     except OSError as error:
         raise ValueError(f"argument {text!r}: {error.strerror or error}") from None
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    raise ValueError(
-        f"argument {text!r} is none of a number, True, False, None, dtype[shape], dtype[shape]=FILL and NAME.npy"
-    )
+    others = "True, False, None, dtype(number), dtype[shape], dtype[shape]=FILL, NAME.npy and a tuple (1,float32[4])"
+    try:
+        return _number(text, f"none of a number, {others}")
+    except ValueError as error:
+        raise ValueError(f"argument {error}") from None
+
+
+def _parts(text: str) -> list[str]:
+    """The items of a tuple, `(a, b, ...)`; an item may be a tuple, too."""
+    items, depth = [""], 0
+    for piece in re.split(r"([()]|,(?![^\[]*\]))", text[1:-1]):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "," and not depth:
+            items.append("")
+        else:
+            items[-1] += piece
+    found = [item.strip() for item in items]
+    return found if found[-1] else found[:-1]  # (1,) has one item
 
 
 def _stored(path: str) -> NDArray[Any]:
@@ -152,28 +171,34 @@ def _stored(path: str) -> NDArray[Any]:
 
 
 def _array(dtype: str, shape: tuple[int, ...], fill: str) -> NDArray[Any]:
-    array = np.zeros(math.prod(shape), dtype)
-    if array.dtype.kind not in "biufc":
-        raise ValueError(f"{dtype} is no data type of numbers")
+    array = np.zeros(math.prod(shape), _numeric(dtype))
     if fill == "random":
         array[:] = np.random.default_rng(0).integers(0, 128, array.size) / (8 if dtype.startswith("float") else 1)
     elif fill == "arange":
         _fitting(max(array.size - 1, 0), array.dtype)
         array[:] = np.arange(array.size)
     elif fill != "zeros":
-        array[:] = _fitting(_number(fill), array.dtype)
+        number = 1 if fill == "ones" else _number(fill, "none of zeros, ones, arange, random and a number")
+        array[:] = _fitting(number, array.dtype)
     return array.reshape(shape)
 
 
-def _number(fill: str) -> int | float:
-    if fill == "ones":
-        return 1
+def _numeric(dtype: str) -> np.dtype[Any]:
+    """A data type of numbers by its name; ValueError or TypeError for another one."""
+    found = np.dtype(dtype)
+    if found.kind not in "biufc":
+        raise ValueError(f"{dtype} is no data type of numbers")
+    return found
+
+
+def _number(text: str, otherwise: str) -> int | float:
+    """A number from its text; ValueError, which says what another text is, if it is none."""
     for convert in (int, float):
         try:
-            return convert(fill)
+            return convert(text)
         except ValueError:
             continue
-    raise ValueError(f"{fill!r} is none of zeros, ones, arange, random and a number")
+    raise ValueError(f"{text!r} is {otherwise}")
 
 
 def _fitting(value: int | float, dtype: np.dtype[Any]) -> int | float:

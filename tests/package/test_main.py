@@ -332,13 +332,23 @@ def test_unknown_options_are_refused(capsys):
         ("float32[2, 2]=-1.5", np.full((2, 2), -1.5, np.float32)),
         ("True", True),
         ("None", None),
+        ("float64(2)", np.float64(2)),
+        ("uint8( 255 )", np.uint8(255)),
+        ("(1,)", (1,)),
+        ("()", ()),
+        ("(1, (2.5,int8(3)), None)", (1, (2.5, np.int8(3)), None)),
     ],
 )
 def test_arguments_from_text(text, expected):
     value = argument(text)
-    assert np.array_equal(value, expected)
+    assert value == expected if isinstance(expected, tuple) else np.array_equal(value, expected)
     assert type(value) is type(expected)
     assert getattr(value, "dtype", None) == getattr(expected, "dtype", None)
+
+
+def test_a_tuple_may_have_arrays():
+    number, array = argument("(1,int32[2,2]=arange)")
+    assert (number, array.tolist()) == (1, [[0, 1], [2, 3]])
 
 
 def test_arguments_from_files(tmp_path):
@@ -365,6 +375,9 @@ def test_random_arrays_are_eighths_and_the_same_every_time():
         ("float32[2]=1e39", "1e+39 does not fit float32, which ends at 3.4e+38"),
         ("object[2]", "object is no data type of numbers"),
         ("float32[99999999999999999999]", "Maximum allowed dimension exceeded"),
+        ("uint8(256)", "256 does not fit uint8 (0 to 255)"),
+        ("float32(x)", "'x' is no number"),
+        ("object(1)", "object is no data type of numbers"),
         ("missing.npy", "No such file or directory"),
     ],
 )
