@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, SupportsIndex
+from typing import Any
 
 from smmux.base.dimensions import Dim3, dim3
 from smmux.errors import ConfigError, LaunchError, did_you_mean
 from smmux.kernels.kernel import Kernel
 from smmux.multiplex import FORMS, Form, VirtualKernel
+from smmux.multiplex.forms.divided.co import DIVISION
 
 __all__ = ["Launch", "Trial", "declared", "trials"]
 
@@ -113,17 +114,3 @@ def declared(divided: Mapping[str, Any] | None) -> dict[str, Any]:
             said = f"not {divided[name]!r}" if name in divided else "and is not given"
             raise ConfigError(f"divided[{name!r}] must be {wanted}, {said}")
     return dict(divided)
-
-
-def _integers(value: Any) -> bool:
-    return isinstance(value, tuple | list) and all(isinstance(item, SupportsIndex) for item in value)
-
-
-DIVISION: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "array": ("the name of a shared array", lambda v: isinstance(v, str)),
-    "private": ("an integer", lambda v: isinstance(v, SupportsIndex)),
-    "shape": ("an integer or a tuple of them", lambda v: v is None or isinstance(v, SupportsIndex) or _integers(v)),
-    "interleaved": ("two integers", lambda v: v is None or (_integers(v) and len(v) == 2)),
-    "threads": ("an integer", lambda v: v is None or isinstance(v, SupportsIndex)),
-}
-"""Arguments of the collaborative passes: what each has to be in words, and the test of a value."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from smmux.kernels.kernel import Kernel
-from smmux.multiplex.forms.divided.co import co_hw, co_vtb
+from smmux.multiplex.forms.divided.co import DIVISION, co_hw, co_vtb
 from smmux.multiplex.forms.hw import hw, isolate
 from smmux.multiplex.forms.virtual.geometry import VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import vtb, vtb_pipe
@@ -32,7 +32,7 @@ from smmux.rewriting.refusals import MultiplexError
 __all__ = ["FORMS", "Form", "MultiplexError", "Region", "Regions", "VirtualKernel", "co_hw", "co_vtb", "hw", "isolate",
            "regions", "vtb", "vtb_pipe"]  # fmt: skip
 
-DECLARATION = ("array", "private", "shape", "interleaved", "threads")
+DECLARATION = tuple(DIVISION)
 """Arguments that say which part of a shared array is private."""
 
 

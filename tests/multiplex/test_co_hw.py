@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+import smmux
 from smmux import benchmarks, multiplex
 from tests.multiplex.kernels import body, kernel
 
@@ -179,12 +181,63 @@ def test_order_of_changes_is_kept(private: int) -> None:
         ("STO", {"array": "block", "private": 14, "interleaved": (16, 32)}, "give its shape"),
         ("STO", {"array": "block", "private": 14, "shape": 2048, "interleaved": (32, 16)}, "not in row 0"),
         ("FFT", {"array": "planes", "private": 1088}, "one region is supported"),
+        ("MC", {"array": "vertices", "private": 4, "shape": (24,)}, r"shape=\(24,\) is no part of the declared"),
+        ("STO", {"array": "block", "private": 14, "shape": 1 << 16}, "shape=65536 is no part of the declared"),
     ],
 )
 def test_refused(name: str, options: dict[str, Any], why: str) -> None:
     with pytest.raises(multiplex.MultiplexError, match=why) as caught:
         multiplex.co_hw(benchmarks.get(name).kernel(), **options)
     assert caught.value.lineno
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"threads": "x"}, "threads must be an integer from 1 on, not 'x'"),
+        ({"threads": 0}, "threads must be an integer from 1 on, not 0"),
+        ({"shape": "x"}, "shape must be an integer or a tuple of them, not 'x'"),
+        ({"interleaved": 3}, "interleaved must be two integers, not 3"),
+        ({"private": 1.5}, "private must be an integer, not 1.5"),
+    ],
+)
+@pytest.mark.parametrize("form", [multiplex.co_hw, multiplex.co_vtb])
+def test_arguments_of_another_type_are_refused(form: Any, given: dict[str, Any], why: str) -> None:
+    with pytest.raises(smmux.ConfigError, match=f"^{re.escape(why)}$"):
+        form(benchmarks.get("MC").kernel(), **{"array": "vertices", "private": 4, **given})
+
+
+HALVES = """
+def f(a, out):
+    tile = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    tile[t] = a[t]
+    cuda.syncthreads()
+    out[cuda.blockIdx.x * cuda.blockDim.x + t] = tile[cuda.blockDim.x - 1 - t]
+"""
+
+
+def test_blocks_longer_than_a_form_was_made_for_are_refused() -> None:
+    """Its tests of indices count on the number: with 64 threads a tile would not be turned round."""
+    plain, a = kernel(HALVES), np.arange(64, dtype=np.int32)
+    hardware, virtual = (form(plain, "tile", 32, threads=32) for form in (multiplex.co_hw, multiplex.co_vtb))
+    for block in (16, 32):
+        out = np.zeros(2 * block, np.int32)
+        hardware.simulate(2, block, (a, out), management="dynamic")
+        assert out.tolist() == 2 * list(reversed(range(block)))
+        out[:] = 0
+        virtual.simulate(*virtual.geometry(2, block), (a, out))
+        assert out.tolist() == 2 * list(reversed(range(block)))
+    out = np.zeros(128, np.int32)
+    why = "at most 32 threads along x (threads=32), not of 64"
+    with pytest.raises(smmux.LaunchError, match=re.escape(why)):
+        hardware.simulate(2, 64, (a, out), management="dynamic")
+    with pytest.raises(smmux.LaunchError, match=re.escape(why)):
+        hardware[2, (64, 1)](a, out)
+    with pytest.raises(smmux.LaunchError, match=re.escape(why)):
+        virtual.geometry(2, 64)
+    with pytest.raises(smmux.LaunchError, match=re.escape(why)):
+        virtual.simulate(1, 128, (a, out))
 
 
 def test_rows_whose_beginning_is_not_known_are_refused() -> None:

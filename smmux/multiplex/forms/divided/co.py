@@ -13,8 +13,10 @@ public as a whole.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from smmux import cuda
 from smmux.base.parsing import expression, statement
 from smmux.base.tracebacks import brief
 from smmux.base.trees import copied, walk
+from smmux.errors import ConfigError
 from smmux.kernels.kernel import Kernel
 from smmux.language import smm
 from smmux.language.types import Scalar
@@ -34,7 +37,7 @@ from smmux.multiplex.forms.divided.streams import Streams, streams
 from smmux.multiplex.forms.divided.uses import Layout, Uses, acting_first, elements_only, without_extents, without_row
 from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration, unknown
-from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
+from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel, within
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
 from smmux.multiplex.regions.find import Span, find, is_barrier
 from smmux.multiplex.regions.outline import outline
@@ -44,6 +47,25 @@ from smmux.rewriting.inline import inline_accesses, inline_barriers
 from smmux.rewriting.refusals import MultiplexError, refuse
 from smmux.source.constants import refused_shape
 from smmux.source.function_source import FunctionSource
+
+if TYPE_CHECKING:
+    from smmux.gpus import Gpu
+    from smmux.results.result import Result
+
+
+class DividedKernel(Kernel):
+    """A kernel made by `co_hw`. threads: of a block along x at most, None where its index tests rely on no number."""
+
+    def __init__(self, definition: FunctionSource, threads: int | None) -> None:
+        super().__init__(definition)
+        self.threads = threads
+
+    def simulate(
+        self, grid: Size, block: Size, args: Sequence[Any], gpu: str | Gpu | None = None, **options: Any
+    ) -> Result:
+        """As `Kernel.simulate`; LaunchError for a block that is longer than the kernel was made for."""
+        within(self.__name__, self.threads, block)
+        return super().simulate(grid, block, args, gpu, **options)
 
 
 @brief
@@ -61,16 +83,17 @@ def co_hw(
 
     Further shared arrays of the kernel are dynamic as a whole, and held as long as the public part is.
 
-    shape: another shape of the array, where a kernel uses less than it declares. interleaved: (rows, stride) of a flat
-    array whose row `private` counts, where element `k` of a row lies `stride * row` behind `k`. threads: of a block
-    along x, if index tests may rely on it.
+    shape: another shape of the array, where a kernel uses less than it declares; `check="bounds"` finds an index beyond
+    it. interleaved: (rows, stride) of a flat array in which each thread has `rows` elements, `stride` apart; `private`
+    counts these. threads: of a block along x at most, if index tests may rely on it; a launch with more is refused.
 
-    Raises `MultiplexError`, with file and line, where the code cannot be generated.
+    Raises `MultiplexError`, with file and line, where the code cannot be generated, and ConfigError for an argument of
+    another type.
     """
     draft, _ = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=True)
     text = f"with a private and a public part of {array}; the public part is held while in use."
     draft.rename("_co_hw", f"{draft.source.name}, {text}")
-    return draft.kernel()
+    return DividedKernel(draft.finished(), threads)
 
 
 @brief
@@ -97,12 +120,12 @@ def co_vtb(
     array, private, shape, interleaved, threads: as for `co_hw`; threads are those of the baseline's block. n, grid,
     block: as for `vtb`.
 
-    Raises `MultiplexError`, with file and line, where the code cannot be generated.
+    Raises as `co_hw` does.
     """
     again = partial(co_vtb, kernel, array, private, shape=shape, interleaved=interleaved, threads=threads, n=n)
     merge = merged(kernel, n, grid, block)
     draft, own = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=False)
-    indices = in_turns(draft, merge, own)
+    indices = in_turns(draft, replace(merge, threads=threads), own)
     for_each(draft.source, draft.tree, own, indices.virtual_block, n)
     text = f"{n} virtual thread blocks, each with a private part of {array}, have the public part in turns."
     draft.rename("_co_vtb", f"{draft.source.name}: {text}")
@@ -136,6 +159,26 @@ class Split:
     shape: int | tuple[int, ...] | None = None
     interleaved: tuple[int, int] | None = None
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            wanted, fits = DIVISION[field.name]
+            if not fits(getattr(self, field.name)):
+                raise ConfigError(f"{field.name} must be {wanted}, not {getattr(self, field.name)!r}")
+
+
+def _integers(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(item, SupportsIndex) for item in value)
+
+
+DIVISION: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "array": ("the name of a shared array", lambda v: isinstance(v, str)),
+    "private": ("an integer", lambda v: isinstance(v, SupportsIndex)),
+    "shape": ("an integer or a tuple of them", lambda v: v is None or isinstance(v, SupportsIndex) or _integers(v)),
+    "interleaved": ("two integers", lambda v: v is None or (_integers(v) and len(v) == 2)),
+    "threads": ("an integer from 1 on", lambda v: v is None or (isinstance(v, SupportsIndex) and v.__index__() > 0)),
+}
+"""Fields of `Split`: what each has to be in words, and the test of a value."""
 
 
 def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, frozenset[str]]:
@@ -241,7 +284,7 @@ class Division:
     def lay_out(self) -> None:
         """Declare the size that is used, and put rows first."""
         if self.split.shape is not None:
-            self.declaration.args[0] = at(expression(repr(self.split.shape)), self.declaration)
+            self.declaration.args[0] = at(expression(repr(self.used_shape())), self.declaration)
         if self.split.interleaved is None:
             return
         rows, stride = self.split.interleaved
@@ -254,6 +297,14 @@ class Division:
         Layout(self.analysis, self.draft.names, views, rows, stride).put_rows_first(self.tree)
         self.declaration.args[0] = at(expression(f"({rows}, {slots})"), self.declaration)
         self.analyse()
+
+    def used_shape(self) -> int | tuple[int, ...]:
+        """The shape that is used of the array, as it is given."""
+        given = self.split.shape
+        extents = tuple(map(int, given)) if isinstance(given, tuple | list) else (int(given or 0),)
+        if len(extents) != len(self.shape) or any(n > most for n, most in zip(extents, self.shape, strict=True)):
+            raise self.refused(f"shape={given} is no part of the declared {self.shape}")
+        return extents if isinstance(given, tuple | list) else extents[0]
 
     def number_rows(self) -> None:
         """Write leading indices that count from the end of the array so that they count from its beginning."""

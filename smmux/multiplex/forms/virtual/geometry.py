@@ -32,6 +32,7 @@ class Merge:
 
     grid, block: the baseline's, None where they are not known. warps: whether the kernel uses its warps, which then
     must not lie across two virtual blocks. kernel: the baseline, asked whether it counts on the lockstep of its warps.
+    threads: of the baseline's blocks along x at most, None where the kernel does not rely on it.
     """
 
     n: int
@@ -41,6 +42,7 @@ class Merge:
     block: tuple[int, int, int] | None = None
     warps: bool = False
     kernel: Kernel | None = None
+    threads: int | None = None
 
     @property
     def excess(self) -> int:
@@ -53,6 +55,7 @@ class Merge:
         if self.block and old_block != self.block or self.grid and old_grid != self.grid:
             made_for = f"grid {_short(self.grid or old_grid)} and block {_short(self.block or old_block)}"
             raise LaunchError(f"{name} was made for {made_for}, not for {_short(old_grid)} and {_short(old_block)}")
+        within(name, self.threads, old_block)
         blocks = old_grid[self.grid_axis]
         if blocks % self.n and not self.grid:
             raise LaunchError(
@@ -105,6 +108,13 @@ class Merge:
         fits, _ = self.apply(name, self.grid or old_grid, old_block)
         if self.grid and fits != _short(new_grid):
             raise LaunchError(f"{name} was made to be launched on a grid of {fits} blocks, not {_short(new_grid)}")
+
+
+def within(name: str, threads: int | None, block: Size) -> None:
+    """Refuse blocks that are longer along x than a kernel relies on, by `threads=` of the pass that made it."""
+    if threads is not None and dim3("block", block)[0] > threads:
+        made_for = f"{name} was made for blocks of at most {threads} threads along x (threads={threads})"
+        raise LaunchError(f"{made_for}, not of {dim3('block', block)[0]}")
 
 
 def _short(size: Sequence[int]) -> tuple[int, ...]:
