@@ -219,14 +219,40 @@ static uint32_t compared(const struct uop *u) {
 /* Compilers put sums and the like between the two, a few instructions [EST]. */
 #define SWAP_DISTANCE 16u
 
+/* Registers of a thread, a bit for each. */
+struct registers {
+    uint64_t bits[MAX_REGS / 64 + 1];
+};
+
+static bool has(const struct registers *r, uint32_t row) {
+    return row < MAX_REGS && r->bits[row / 64] >> row % 64 & 1;
+}
+
+static void put(struct registers *r, uint32_t row, bool in) {
+    if (row >= MAX_REGS) return;
+    r->bits[row / 64] &= ~(1ull << row % 64);
+    r->bits[row / 64] |= (uint64_t)in << row % 64;
+}
+
+/* Compilers make a compare and swap of 16 bits of one of the word around it: what that compares
+ * is computed from the word as a load in front of it has seen it, at the same address. */
 bool sass_feeds_swap(const struct program *p, uint32_t pc) {
     const struct uop *load = &p->code[pc];
+    struct registers computed = {{0}}; /* from the loaded value, which is among them */
+    bool unchanged = true;             /* the loaded value is where the load has put it */
     if (!load->dst_count) return false;
+    put(&computed, load->data[0], true);
     for (uint32_t i = pc + 1; i < p->count && i <= pc + SWAP_DISTANCE; i++) {
         const struct uop *u = &p->code[i];
         const bool atomic = u->op == OP_ATOM_GLOBAL || u->op == OP_ATOM_SHARED;
-        if (atomic && compared(u) == load->data[0]) return true;
-        if (u->dst_count && u->d == load->data[0]) return false;
+        const bool memory = u->op >= OP_LD_GLOBAL && u->op <= OP_TEX;
+        const bool same = u->a == load->a && u->imm == load->imm;
+        if (atomic && unchanged && compared(u) == load->data[0]) return true;
+        if (atomic && same && has(&computed, compared(u))) return true;
+        if (!u->dst_count) continue;
+        put(&computed, u->d,
+            !memory && (has(&computed, u->a) || has(&computed, u->b) || has(&computed, u->c)));
+        unchanged &= u->d != load->data[0];
     }
     return false;
 }

@@ -71,6 +71,28 @@ extern "C" __global__ void swaps(int *of, int *unused, int *out) {
     }
 }
 
+/* Of 16 bits: the word around is compared and swapped, which two of them share. */
+extern "C" __global__ void halves(unsigned short *of, int *unused, int *out) {
+    __shared__ unsigned short own[2];
+    if (threadIdx.x < 2) own[threadIdx.x] = 0;
+    __syncthreads();
+    for (int place = 0; place < 2; place++) {
+        unsigned short *p = (place ? of : own) + threadIdx.x % 2, before, seen = 0;
+        do {
+            before = seen;
+            seen = atomicCAS(p, before, (unsigned short)(before + 1));
+        } while (seen != before);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = own[0] + own[1];
+}
+
+/* What is compared is of another place. */
+extern "C" __global__ void elsewhere(int *of, int *from, int *out) {
+    atomicCAS(of, from[0] + 1, 5);
+    if (threadIdx.x == 0 && blockIdx.x == 0) from[0] = 7;
+}
+
 /* The flag is no variable for that. */
 extern "C" __global__ void hasty(int *flag, int *value, int *out) {
     if (threadIdx.x) return;
@@ -94,6 +116,9 @@ def races(kernel: str, option: str, arch: str = "sm_90", *options: str) -> list[
         assert (out == block.sum()).all()
     elif kernel == "sums":
         assert (out == 64).all()
+    elif kernel == "halves":
+        assert (out == 32).all()
+        assert first[0] == (16 * BLOCKS << 16) + 16 * BLOCKS
     elif kernel == "swaps":
         assert first[0] == 32 * BLOCKS
     elif kernel == "largest":
@@ -110,6 +135,13 @@ def test_what_waits_for_volatile_and_atomic_variables_is_ordered(kernel: str, op
 
 def test_what_a_swap_compares_is_no_data() -> None:
     assert races("swaps", "-O3") == []
+    assert races("elsewhere", "-O3") == ["argument 1"]
+
+
+@pytest.mark.parametrize("option", ["-O3", "-G"])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+def test_a_swap_of_16_bits_is_one_of_the_word_around_it(option: str, arch: str) -> None:
+    assert races("halves", option, arch) == []
 
 
 def test_without_a_fence_nothing_is_published() -> None:
