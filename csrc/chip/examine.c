@@ -296,6 +296,10 @@ static void examine_lanes(struct visit *v) {
     }
 }
 
+void examine_heap_free(struct examiner *x, const struct event *e) {
+    marks_forget(&x->marks, x->machine, e->address, 1u << e->log_size);
+}
+
 void examine_access(struct examiner *x, const struct event *e, uint32_t sm) {
     const struct uop *u = &x->machine->program->code[e->pc];
     const uint32_t slot = sm * x->order.slots + e->warp;

@@ -18,5 +18,8 @@ void examiner_free(struct examiner *x);
 
 /* Look at an access of an SM, and mark it. */
 void examine_access(struct examiner *x, const struct event *e, uint32_t sm);
+/* Forget who accessed memory of the heap that is given back: malloc orders its users, but not an
+ * access that follows the free. */
+void examine_heap_free(struct examiner *x, const struct event *e);
 
 #endif

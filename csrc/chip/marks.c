@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/lines.h"
 #include "chip/polls.h"
@@ -127,6 +128,15 @@ struct extent *marks_extent(const struct marks *m, const struct machine *machine
                             const struct uop *u, uint32_t address) {
     if (u->aux >= 0) return m->of[u->aux];
     return m->of[buffers_find(&machine->all, address, u->width) - machine->buffers];
+}
+
+void marks_forget(const struct marks *m, const struct machine *machine, uint32_t address,
+                  uint32_t bytes) {
+    const struct extent *e = m->of[buffers_find(&machine->all, address, bytes) - machine->buffers];
+    const size_t first = (size_t)(address - e->low) >> e->shift, count = bytes >> e->shift;
+    if (e->store) memset(e->store + first, 0, count * sizeof *e->store);
+    if (e->load) memset(e->load + first, 0, count * sizeof *e->load);
+    if (e->atomic) memset(e->atomic + first, 0, count * sizeof *e->atomic);
 }
 
 void marks_free(struct marks *m) {

@@ -56,6 +56,10 @@ void marks_free(struct marks *m);
 struct extent *marks_extent(const struct marks *m, const struct machine *machine,
                             const struct uop *u, uint32_t address);
 
+/* Forget all accesses to so many bytes of an array, from an address in it on. */
+void marks_forget(const struct marks *m, const struct machine *machine, uint32_t address,
+                  uint32_t bytes);
+
 /* Does the program have threads that look at what others publish? */
 bool marks_look(const struct program *p, const struct marks *m);
 

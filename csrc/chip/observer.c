@@ -71,8 +71,11 @@ void observer_follow(struct observer *o) {
     for (uint32_t sm = first_of(o, &cycle); cycle != NEVER; sm = first_of(o, &cycle))
         for (struct notes *n = &o->notes[sm]; cycle_of(n) == cycle;) {
             const struct event *e = (const struct event *)n->at;
-            if (e->kind == EVENT_ACCESS) examine_access(&o->examiner, e, sm);
-            else order_event(&o->examiner.order, e, sm);
+            switch ((enum event_kind)e->kind) {
+            case EVENT_ACCESS: examine_access(&o->examiner, e, sm); break;
+            case EVENT_HEAP_FREE: examine_heap_free(&o->examiner, e); break;
+            default: order_event(&o->examiner.order, e, sm); break;
+            }
             n->at += e->size;
         }
 }

@@ -111,6 +111,11 @@ void check_fence(struct sm *sm, uint32_t warp) {
     note(sm, &sm->blocks[sm->warps[warp].block], EVENT_FENCE, warp);
 }
 
+void check_heap_free(struct sm *sm, uint32_t warp, uint32_t address, uint32_t log_size) {
+    if (!sm->m->watched) return;
+    events_heap_free(&sm->check->events, sm, &sm->blocks[sm->warps[warp].block], address, log_size);
+}
+
 void check_global(const struct memop *op) {
     const struct machine *m = op->sm->m;
     if (op->u->width != m->program->code[op->pc].width) return; /* a piece beside an array's end */

@@ -50,6 +50,9 @@ void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes);
 /* A warp waits until all others see what it has stored. */
 void check_fence(struct sm *sm, uint32_t warp);
+/* A warp has given 2^log_size bytes of the heap back: the accesses before are ordered, by malloc,
+ * before those of whoever gets them next. */
+void check_heap_free(struct sm *sm, uint32_t warp, uint32_t address, uint32_t log_size);
 /* An access to global memory issues. */
 void check_global(const struct memop *op);
 /* An access to dynamic shared memory that the block does not hold is about to fail. */

@@ -7,10 +7,12 @@
 #include "sm/lsu.h"
 
 bool events_init(struct events *e, const struct config *cfg) {
-    /* An instruction comes with two syncwarps at most, and may complete a barrier, for each slot;
-     * blocks start, and barriers end, for other reasons once a clock. */
+    /* An instruction comes with two syncwarps at most, and may complete a barrier or call free
+     * for each lane, for each slot; blocks start, and barriers end, for other reasons once a clock.
+     */
     const size_t slots = (size_t)cfg->schedulers * cfg->issue_width;
-    const size_t clock = cfg->lsu_units * ACCESS_WORDS + (4 * slots + MAX_BLOCKS) * EVENT_WORDS;
+    const size_t others = ((4 + 32) * slots + MAX_BLOCKS) * EVENT_WORDS;
+    const size_t clock = cfg->lsu_units * ACCESS_WORDS + others;
     e->capacity = (EVENTS_CLOCKS + 1) * clock;
     for (uint32_t half = 0; half < 2; half++)
         if (!(e->words[half] = malloc(e->capacity * sizeof(uint64_t)))) return false;
@@ -38,6 +40,14 @@ void events_add(struct events *e, const struct sm *sm, const struct block *b, en
     struct event *event = next_event(e, sm, b, EVENT_WORDS);
     event->kind = (uint8_t)kind;
     event->warp = (uint8_t)warp;
+}
+
+void events_heap_free(struct events *e, const struct sm *sm, const struct block *b,
+                      uint32_t address, uint32_t log_size) {
+    struct event *event = next_event(e, sm, b, EVENT_WORDS);
+    event->kind = EVENT_HEAP_FREE;
+    event->address = address;
+    event->log_size = (uint8_t)log_size;
 }
 
 void events_access(struct events *e, const struct memop *op) {

@@ -7,23 +7,30 @@
 #include "sm/memop.h"
 
 enum event_kind {
-    EVENT_START,    /* a block begins */
-    EVENT_BARRIER,  /* all its warps have met */
-    EVENT_GRID,     /* and those of all other blocks, too */
-    EVENT_FENCE,    /* a warp waits until all see what it has stored */
-    EVENT_SYNCWARP, /* its lanes have met */
-    EVENT_ACCESS,   /* it loads, stores or does an atomic; addresses follow, 32 bits per lane, and
-                     * what a store stores, 32 lanes of each word */
+    EVENT_START,     /* a block begins */
+    EVENT_BARRIER,   /* all its warps have met */
+    EVENT_GRID,      /* and those of all other blocks, too */
+    EVENT_FENCE,     /* a warp waits until all see what it has stored */
+    EVENT_SYNCWARP,  /* its lanes have met */
+    EVENT_ACCESS,    /* it loads, stores or does an atomic; addresses follow, 32 bits per lane, and
+                      * what a store stores, 32 lanes of each word */
+    EVENT_HEAP_FREE, /* it gives memory of the heap back */
 };
 
 struct event {
     uint64_t cycle;
-    uint64_t warps;    /* bit per warp slot of the block */
-    uint32_t block;    /* its number in the grid */
-    uint32_t active;   /* lanes of the access */
+    uint64_t warps; /* bit per warp slot of the block */
+    uint32_t block; /* its number in the grid */
+    union {
+        uint32_t active;  /* lanes of the access */
+        uint32_t address; /* of the memory that is given back */
+    };
     uint16_t pc, size; /* the latter in 64-bit words, with what follows */
     uint8_t kind, warp;
-    bool settled; /* the warp waits for no load and no atomic: it knows what they said */
+    union {
+        bool settled;     /* the warp waits for no load and no atomic: it knows what they said */
+        uint8_t log_size; /* of the memory that is given back: log2 of its bytes */
+    };
 };
 
 #define EVENT_WORDS  (sizeof(struct event) / 8)
@@ -59,6 +66,9 @@ void events_free(struct events *e);
 /* Note what happened to a block, or to one of its warps. */
 void events_add(struct events *e, const struct sm *sm, const struct block *b, enum event_kind kind,
                 uint32_t warp);
+/* Note that a block's warp gives 2^log_size bytes of the heap back. */
+void events_heap_free(struct events *e, const struct sm *sm, const struct block *b,
+                      uint32_t address, uint32_t log_size);
 /* Note an access to global memory that issues. */
 void events_access(struct events *e, const struct memop *op);
 

@@ -294,6 +294,8 @@ def _pack(
         for (name, array), address in zip(named, addresses, strict=True)
     ]
     placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
+    if heap:
+        placed.append(Placed("heap", heap, ADDRESS_LIMIT - heap, 4))
     room = heap, HEAP_OF_SM if heap else 0
     counter, copy = (group[0] if group else 0 for group in starts[2:4])
     shared = program.shared_bytes + program.dynamic_bytes

@@ -192,3 +192,56 @@ def test_accesses_to_registers_of_devices_are_relaxed_and_do_not_race() -> None:
     flag = np.zeros(1, np.int32)
     assert not smmux.load(text)["told"].simulate(4, 1, [flag], check="races").findings
     assert flag[0] == 1
+
+
+HEAP = """
+/* Memory that one thread gives back, and another one gets. */
+extern "C" __global__ void used_again(int *out, int rounds) {
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = 0;
+    for (int i = 0; i < rounds; i++) {
+        int *p = (int *)malloc(64 + 8 * (t % 2));
+        for (int k = 0; k < 16; k++) p[k] = t + i;
+        sum += p[t % 16];
+        free(p);
+    }
+    out[t] = sum;
+}
+
+/* What two warps store to one piece of memory, or one of them after it was given back. */
+__device__ int *kept;
+extern "C" __global__ void shared_by_two(int *out, int rounds) {
+    if (threadIdx.x == 0) kept = (int *)malloc(256);
+    __syncthreads();
+    kept[threadIdx.x % 32] = threadIdx.x;
+}
+extern "C" __global__ void used_too_late(int *out, int rounds) {
+    int *mine = (int *)malloc(256);
+    if (threadIdx.x == 0) {
+        free(mine);
+        mine[1] = 1;
+    }
+    for (int i = 0; i < 200 * (threadIdx.x == 32); i++) out[threadIdx.x] += i;
+    if (threadIdx.x == 32) {
+        int *own = (int *)malloc(256);
+        own[1] = 2;
+        out[1] = own[1];
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("option", ["-O3", "-G"])
+@pytest.mark.parametrize(
+    ("kernel", "blocks", "arrays"),
+    [("used_again", 4, set()), ("shared_by_two", 1, {"heap"}), ("used_too_late", 1, {"heap"})],
+)
+def test_the_heap_orders_those_who_give_memory_back_before_those_who_get_it(
+    kernel: str, blocks: int, arrays: set[str], option: str
+) -> None:
+    needed("nvcc", "nvdisasm")
+    out, rounds, thread = np.zeros(64 * blocks, np.int32), 4, np.arange(64 * blocks)
+    result = smmux.load(HEAP, options=[option])[kernel].simulate(blocks, 64, [out, rounds], check="races")
+    assert {race.array for race in result.races} == arrays
+    if kernel == "used_again":
+        assert (out == rounds * thread + sum(range(rounds))).all()

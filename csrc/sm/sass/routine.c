@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "kernel/lanes.h"
+#include "sm/check.h"
 #include "sm/print.h"
 #include "sm/sass/sass.h"
 
@@ -170,6 +171,7 @@ static void give_back(const struct caller *c, uint64_t address) {
         *to = (uint8_t)(heap->given[order] >> 8 * i);
     }
     heap->given[order] = (uint32_t)address;
+    if (c->sm->check) check_heap_free(c->sm, c->warp, (uint32_t)address - HEADER, (uint32_t)order);
 }
 
 /* ---- assert ------------------------------------------------------------------------------ */
