@@ -75,13 +75,20 @@ uint64_t check_source(const struct program *p, uint32_t pc) {
     return p->line[pc] ? (uint64_t)p->line[pc] << 16 | p->code[pc].op : 1ull << 63 | pc;
 }
 
+/* The same, but for barriers of compiled code: many stand in one line of a header, and which of
+ * them are copies of each other only their instructions tell. */
+static uint64_t place_of(const struct program *p, enum finding_kind kind, uint32_t pc) {
+    return p->sass && kind == FINDING_DIVERGENCE ? 1ull << 63 | pc : check_source(p, pc);
+}
+
 void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found) {
     const struct program *p = sm->m->program;
     found.block[0] = found.block[1] = b->id;
     found.sm = sm->id;
     found.cycle = t;
-    findings_add(&sm->check->findings, &found,
-                 (const uint64_t[2]){check_source(p, found.pc[0]), check_source(p, found.pc[1])});
+    const uint64_t places[2] = {place_of(p, found.kind, found.pc[0]),
+                                place_of(p, found.kind, found.pc[1])};
+    findings_add(&sm->check->findings, &found, places);
 }
 
 void check_away(const struct memop *op) {

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import html
 import linecache
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -28,6 +28,7 @@ from smmux.base.counted import counted
 from smmux.base.dimensions import Dim3, coordinates
 
 if TYPE_CHECKING:
+    from smmux.compiler.instruction import Instruction
     from smmux.compiler.program import Program
 
 __all__ = ["Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
@@ -273,7 +274,11 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     """
     merged: dict[Any, Finding] = {}
     records = np.sort(np.frombuffer(raw, RECORD), order=["cycle", "sm"], kind="stable")
+    divergent = any(_kind(record) == "divergence" for record in records)
+    copies = _copied_barriers(program.instructions) if divergent else {}
     for record in records:
+        if len({copies.get(pc, pc) for pc in record["pc"].tolist()}) == 1 and _kind(record) == "divergence":
+            continue  # one barrier, in front of which some warps have diverged
         finding = _finding(record, program, grid, block)
         sides = (finding.first, finding.second)
         key = (finding.kind, frozenset((side.place, side.action) for side in sides))
@@ -284,6 +289,46 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     ordered = sorted(told, key=lambda f: (f.severity != "error", sorted(f.lines), f.kind, f.first.action))
     notes = [finding for finding in ordered if finding.severity == "note"]
     return Findings((finding for finding in ordered if finding.severity != "note"), lost, notes)
+
+
+def _kind(record: Any) -> str:
+    """The name of a record's kind of finding."""
+    name: str = _core.FINDINGS[record["kind"]][0]
+    return name
+
+
+def _copied_barriers(instructions: Sequence[Instruction]) -> dict[int, int]:
+    """Barriers of compiled code that are copies for warps that have diverged, and the barriers that all others take.
+
+    The assembler puts a branch in front of barriers of which it does not know that all lanes of a warp reach them at
+    once: `BRA.DIV` to copies, which end with a jump behind the barriers, or `BRA.CONV` over copies to the barriers.
+    Lanes that have diverged take the copies, one group after the other.
+    """
+    found: dict[int, int] = {}
+    for pc, branch in enumerate(instructions):
+        if branch.opcode != "BRA" or not {"DIV", "CONV"} & {*branch.modifiers}:
+            continue
+        target, behind = _target(branch), pc + 1
+        first, copy = (behind, target) if "DIV" in branch.modifiers else (target, behind)
+        end = next((i for i in range(copy, len(instructions)) if _ends(instructions[i])), len(instructions))
+        copied = _barriers(instructions, copy, end)
+        found.update(zip(copied, _barriers(instructions, first, len(instructions))[: len(copied)], strict=False))
+    return found
+
+
+def _target(branch: Instruction) -> int:
+    """The number of the instruction to which a branch leads."""
+    return next((each.target for each in branch.operands if each.target is not None), 0) // INSTRUCTION_BYTES
+
+
+def _ends(instruction: Instruction) -> bool:
+    """Whether no lane goes on behind the instruction."""
+    return instruction.guard is None and instruction.opcode in ("BRA", "EXIT") and not instruction.modifiers
+
+
+def _barriers(instructions: Sequence[Instruction], start: int, end: int) -> list[int]:
+    """The barriers between two instructions, by number."""
+    return [pc for pc in range(start, end) if instructions[pc].opcode == "BAR"]
 
 
 def _action(program: Program, pc: int, in_global: bool) -> str:
@@ -309,7 +354,7 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
             record["pc"].tolist(), record["thread"].tolist(), record["block"].tolist(), strict=True
         )
     )
-    kind = _core.FINDINGS[record["kind"]][0]
+    kind = _kind(record)
     placed = program.placed(second.pc, address, sure=True) if in_global else None
     array, index = (None, None) if kind in BARRIER_KINDS or placed else _element(program, second.pc, address)
     if placed:

@@ -245,3 +245,47 @@ def test_the_heap_orders_those_who_give_memory_back_before_those_who_get_it(
     assert {race.array for race in result.races} == arrays
     if kernel == "used_again":
         assert (out == rounds * thread + sum(range(rounds))).all()
+
+
+MEETINGS = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+/* Each barrier of the grid has a copy for warps of which some lanes are late. */
+extern "C" __global__ void late_lanes(int *out, int rounds) {
+    auto grid = cg::this_grid();
+    for (int k = 0; k < rounds; k++) {
+        if (grid.block_rank() == 0 && threadIdx.x < 32) out[k] = k;
+        grid.sync();
+    }
+}
+extern "C" __global__ void unrolled(int *out, int limit) {
+    auto grid = cg::this_grid();
+    int own = grid.thread_rank(), sum = 0;
+    for (int k = 0; k < 3; k++) {
+        if (own < limit) sum += out[own + k];
+        grid.sync();
+        if (own < limit) out[own] = sum;
+        grid.sync();
+    }
+}
+/* Two barriers of the grid in one place. */
+extern "C" __global__ void two_barriers(int *out, int rounds) {
+    auto grid = cg::this_grid();
+    if (threadIdx.x < 32) {
+        for (int k = 0; k < rounds; k++) out[k] += k;
+        grid.sync();
+    } else grid.sync();
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(("kernel", "lines"), [("late_lanes", set()), ("unrolled", set()), ("two_barriers", {27, 28})])
+def test_a_barrier_and_its_copy_for_late_lanes_are_one(kernel: str, lines: set[int], arch: str) -> None:
+    needed("nvcc", "nvdisasm")
+    result = smmux.load(MEETINGS, arch)[kernel].simulate(2, 64, [np.zeros(64, np.int32), 32], check="races")
+    found = [finding for finding in result.findings or () if finding.kind == "divergence"]
+    instructions = result.program.instructions
+    outermost = {instructions[side.pc].callers[-1].line for each in found for side in (each.first, each.second)}
+    assert outermost <= lines
+    assert bool(found) == bool(lines) or arch == "sm_80"
