@@ -65,7 +65,7 @@ void begin_block(struct sm *sm, struct block *b, uint64_t t, enum wait kind) {
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
             start_warp(sm, w, b, thread);
-            smcache_begin_warp(sm, w);
+            fetch_begin_warp(sm, w);
             sm->held[w] = 0;
             warp_refresh(sm, w, t, kind);
             thread += 32;

@@ -78,7 +78,7 @@ static inline void warp_wants(struct sm *sm, uint32_t warp, uint32_t unit) {
 void warp_refresh_special(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
 /* Has the warp that piece of the program? If not, it sleeps until it has. */
 static inline bool warp_fetches(struct sm *sm, uint32_t warp, uint32_t piece, uint64_t floor) {
-    if (smcache_fetch(sm, warp, piece)) return true;
+    if (fetch_piece(sm, warp, piece)) return true;
     sm->floor[warp] = floor;
     warp_sleep(sm, warp, WAIT_FETCH);
     return false;

@@ -153,6 +153,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     if (m->dynamic) smm_reserve(&sm->smm, m->program->meta.dynamic_bytes);
     subcores_start(sm);
     sm->issue = issue_of(sm);
+    fetch_init(sm);
     return smcache_init(sm);
 }
 

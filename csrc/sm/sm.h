@@ -8,6 +8,7 @@
 #include "memory/buffers.h"
 #include "memory/memsys.h"
 #include "sm/block.h"
+#include "sm/fetch.h"
 #include "sm/pipe.h"
 #include "sm/smcache.h"
 #include "sm/smm.h"

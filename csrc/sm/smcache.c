@@ -8,9 +8,9 @@
 #include "base/clones.h"
 #include "base/hints.h"
 #include "kernel/lanes.h"
+#include "sm/fetch.h"
 #include "sm/global.h"
 #include "sm/room.h"
-#include "sm/scoreboard.h"
 #include "sm/send.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -27,16 +27,8 @@ static enum error init_one(struct sm *sm, uint32_t id) {
 }
 
 enum error smcache_init(struct sm *sm) {
-    const struct config *cfg = sm->m->cfg;
     enum error e = OK;
     for (uint32_t id = CACHE_DATA; !e && id < CACHE_COUNT; id++) e = init_one(sm, id);
-    if (cfg->icache_bytes) {
-        const struct program *p = sm->m->program;
-        sm->fetch_mask = cfg->fetch_bytes ? MAX_WARPS - 1 : 0;
-        sm->piece_bytes = cfg->fetch_bytes ? cfg->fetch_bytes : cfg->icache_line;
-        sm->last_piece = p->deps[p->count - 1].piece & ~PIECE_SPECIAL;
-        memset(sm->fetched, 0xff, sizeof sm->fetched);
-    }
     return e;
 }
 
@@ -45,10 +37,6 @@ void smcache_free(struct sm *sm) {
         cache_free(&sm->caches[id].cache);
         misses_free(&sm->caches[id].misses);
     }
-}
-
-void smcache_begin_warp(struct sm *sm, uint32_t warp) {
-    if (sm->fetch_mask) sm->fetched[warp] = CACHE_NONE;
 }
 
 /* ---- pending misses ---------------------------------------------------------------------- */
@@ -150,8 +138,7 @@ static void ask_for(struct sm *sm, enum sm_cache_id id, const struct buffer *buf
     }
 }
 
-/* Ask for all of a line, for which there is a free entry. */
-static void start_line(struct sm *sm, enum sm_cache_id id, uint32_t line, uint64_t at) {
+void smcache_ask_line(struct sm *sm, enum sm_cache_id id, uint32_t line, uint64_t at) {
     struct sm_cache *c = &sm->caches[id];
     ask_for(sm, id, NULL, misses_start(&c->misses, line), cache_all(&c->cache), at);
 }
@@ -311,56 +298,6 @@ void smcache_write(struct sm *sm, const struct access *a, const struct segment *
     }
 }
 
-/* ---- instructions and constants ---------------------------------------------------------- */
-
-/* Is there a free entry for a further line? */
-static bool has_entry(const struct sm_cache *c) { return c->misses.count < MAX_MISSES; }
-
-/* Look a piece of the program up and ask for its line if it is not there; where the cache
- * prefetches, for those behind it too. */
-static bool look_up(struct sm *sm, uint32_t piece) {
-    struct sm_cache *c = &sm->caches[CACHE_CODE];
-    const uint32_t line = smcache_line(c, CODE_BASE + piece * sm->piece_bytes);
-    struct settled *known = &sm->settled[line % (sizeof sm->settled / sizeof *sm->settled)];
-    if (known->line == line && known->fills == c->fills) {
-        cache_touch(&c->cache, known->way);
-        return true;
-    }
-    const uint32_t last = smcache_line(c, CODE_BASE + sm->last_piece * sm->piece_bytes),
-                   index = cache_find(&c->cache, line);
-    const uint64_t at = sm->now + sm->m->cfg->lat_global;
-    if (index != CACHE_NONE) {
-        cache_touch(&c->cache, index);
-    } else if (has_entry(c) && misses_find(&c->misses, line) == MISS_NONE) {
-        start_line(sm, CACHE_CODE, line, at);
-        sm->count.icache_misses++;
-    }
-    for (uint32_t ahead = line + 1, most = line + sm->m->cfg->icache_prefetch;
-         ahead <= most && ahead <= last && has_entry(c); ahead++) {
-        if (cache_find(&c->cache, ahead) != CACHE_NONE ||
-            misses_find(&c->misses, ahead) != MISS_NONE)
-            continue;
-        start_line(sm, CACHE_CODE, ahead, at);
-        sm->count.icache_prefetches++;
-    }
-    /* Without a free entry for a miss the next lines could not be asked for. */
-    if (index != CACHE_NONE && has_entry(c))
-        *known = (struct settled){.fills = c->fills, .line = line, .way = index};
-    return index != CACHE_NONE;
-}
-
-bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece) {
-    if (!look_up(sm, piece)) {
-        sm->awaited[warp] =
-            smcache_line(&sm->caches[CACHE_CODE], CODE_BASE + piece * sm->piece_bytes);
-        return false;
-    }
-    sm->fetched[warp & sm->fetch_mask] = piece;
-    /* While a buffer's instructions issue, the fetch of those behind them is under way. */
-    if (sm->fetch_mask && piece < sm->last_piece) look_up(sm, piece + 1);
-    return true;
-}
-
 /* ---- fills ------------------------------------------------------------------------------- */
 
 /* Put what has come of a line into the cache: used again if several accesses wait for it. */
@@ -405,15 +342,6 @@ static uint32_t reversed(struct sm *sm, uint32_t list) {
     return out;
 }
 
-/* Let the warps look again that wait for a line of the program, or could not ask for theirs. */
-static void wake_fetchers(struct sm *sm, uint32_t line, uint64_t t) {
-    struct sm_cache *c = &sm->caches[CACHE_CODE];
-    for (uint32_t w = 0; w < sm->warp_limit; w++)
-        if (warp_is_fetching(sm, w) &&
-            (sm->awaited[w] == line || misses_find(&c->misses, sm->awaited[w]) == MISS_NONE))
-            warp_look_again(sm, w, t);
-}
-
 /* Let the accesses of a list go on. */
 static void serve(struct sm *sm, uint32_t list, uint64_t t) {
     while (list != CACHE_NONE) {
@@ -441,10 +369,9 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     m->arrived |= fill->sub;
     const uint32_t list = hand_out(sm, c, m, fill);
     if (m->arrived == m->requested) misses_end(&c->misses, fill->miss);
-    if (fill->cache == CACHE_CODE && !sm->fetch_mask) sm->fetched[0] = CACHE_NONE;
     c->fills++;
     sm->hunger = INT32_MIN; /* claims may need less now */
     serve(sm, list, t);
-    if (fill->cache == CACHE_CODE) wake_fetchers(sm, line, t);
+    if (fill->cache == CACHE_CODE) fetch_line_came(sm, line, t);
     global_free_access(sm, fill);
 }

@@ -52,13 +52,6 @@ struct ask {
     struct access *access;
 };
 
-/* A line of the program that was found in the cache. Until another line comes in, looking it up
- * again finds it in the same way, and prefetches nothing new. */
-struct settled {
-    uint64_t fills; /* of the cache so far */
-    uint32_t line, way;
-};
-
 /* The number of the line that holds an address. */
 static inline uint32_t smcache_line(const struct sm_cache *c, uint32_t addr) {
     return addr >> c->cache.line_shift;
@@ -87,11 +80,8 @@ void smcache_check(const struct sm *sm);
 #else
 static inline void smcache_check(const struct sm *sm) { (void)sm; }
 #endif
-/* Put a piece of the program into the warp's buffer. False if the cache lacks it: it has been asked
- * for. */
-bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece);
-/* The warp begins: its buffer is empty. */
-void smcache_begin_warp(struct sm *sm, uint32_t warp);
+/* Ask for all of a line from cycle `at` on; there must be a free entry for its pending miss. */
+void smcache_ask_line(struct sm *sm, enum sm_cache_id id, uint32_t line, uint64_t at);
 /* Load the sectors that are there, and wait for the others, which are asked for from cycle `at` on,
  * line by line, `apart` clocks after each other. Returns how many lines lack sectors. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
