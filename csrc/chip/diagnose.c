@@ -51,6 +51,7 @@ static uint32_t first_warp(const struct sm *sm, uint32_t block) {
     return MAX_WARPS;
 }
 
+/* Does any block of the SM hold dynamic shared memory? */
 static bool anybody_holds(const struct sm *sm) {
     bool holds = false;
     for (uint32_t slot = 0; slot < MAX_BLOCKS; slot++)
@@ -58,6 +59,7 @@ static bool anybody_holds(const struct sm *sm) {
     return holds;
 }
 
+/* What a warp waits for, in words. */
 static const char *awaited(const struct sm *sm, uint32_t warp) {
     const enum wait wait = (enum wait)sm->wait[warp];
     if (wait == WAIT_ALLOCATION && !anybody_holds(sm))
@@ -65,7 +67,7 @@ static const char *awaited(const struct sm *sm, uint32_t warp) {
     return waits[wait];
 }
 
-/* An SM where the management lets no block start; nobody runs there. */
+/* Describe the first SM on which blocks wait for their start, unless the fault has a text. */
 static void describe_starts(const struct sm *sms, uint32_t count, struct fault *f) {
     for (uint32_t i = 0; i < count && !f->text[0]; i++)
         if (sms[i].queue_count)
@@ -74,7 +76,7 @@ static void describe_starts(const struct sm *sms, uint32_t count, struct fault *
                      sms[i].queue_count, i, sms[i].blocks[sms[i].queue[0]].id);
 }
 
-/* A block that waits: for what, and how many warps do. */
+/* Describe what the block of a warp waits for, and how many of its warps do. */
 static void describe_block(const struct sm *sm, uint32_t slot, struct fault *f) {
     const struct block *b = &sm->blocks[sm->warps[slot].block];
     uint32_t id;
@@ -127,8 +129,8 @@ static uint32_t longest_wait(const struct sm *sm, uint64_t since) {
     return found;
 }
 
-/* Has a block waited for shared memory for more than half of the run? The fault names who holds it.
- */
+/* Has a block waited for shared memory for more than half of the run? Then the fault names a block
+ * that holds some. */
 static bool starves(const struct sm *sm, uint64_t cycle, struct fault *f) {
     const uint32_t waiter = longest_wait(sm, cycle / 2);
     if (waiter == MAX_BLOCKS) return false;
@@ -155,7 +157,8 @@ struct line_count {
     uint32_t line, warps;
 };
 
-/* Warps by source line, the most frequent first, into `lines`; returns how many lines. */
+/* Count the live warps at each source line, the line with most of them first; returns how many
+ * lines there are. */
 static uint32_t count_lines(const struct sm *sms, uint32_t count,
                             struct line_count lines[COUNTED_LINES]) {
     uint32_t used = 0;
@@ -191,6 +194,16 @@ void diagnose_places(const struct sm *sms, uint32_t count, char *text, size_t si
     describe_lines(lines, count_lines(sms, count, lines), text, size);
 }
 
+/* Let the fault name the first live warp at a source line. */
+static void point_at_line(const struct sm *sms, uint32_t count, uint32_t line, struct fault *f) {
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t slot = 0; slot < sms[i].warp_limit; slot++)
+            if (is_live(&sms[i].warps[slot]) && line_of(&sms[i], &sms[i].warps[slot]) == line) {
+                point_at(&sms[i], slot, f);
+                return;
+            }
+}
+
 enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, struct fault *f) {
     struct line_count lines[COUNTED_LINES];
     f->array = -1;
@@ -198,13 +211,7 @@ enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, 
     for (uint32_t i = 0; i < count; i++)
         if (starves(&sms[i], cycle, f)) return f->code = ERROR_STARVATION;
     const uint32_t used = count_lines(sms, count, lines);
-    for (uint32_t i = 0, slot; used && !f->line && i < count; i++)
-        for (slot = 0; slot < sms[i].warp_limit; slot++)
-            if (is_live(&sms[i].warps[slot]) &&
-                line_of(&sms[i], &sms[i].warps[slot]) == lines[0].line) {
-                point_at(&sms[i], slot, f);
-                break;
-            }
+    if (used) point_at_line(sms, count, lines[0].line, f);
     describe_lines(lines, used, f->text, sizeof f->text);
     return f->code = ERROR_CYCLE_LIMIT;
 }

@@ -6,8 +6,9 @@
 #include "base/gpcs.h"
 #include "sm/operands.h"
 
-/* When the chip has taken note of the end of a block at that cycle: one after the other. */
-static uint64_t turn(struct dispatch *d, uint64_t cycle) {
+/* The cycle at which the chip has taken note of a block's end at `cycle`: it takes note of one end
+ * after the other, dispatch_chip thousandths of a clock apart. */
+static uint64_t note_end(struct dispatch *d, uint64_t cycle) {
     if (!d->cfg->dispatch_chip) return cycle;
     const uint64_t at = 1000 * cycle > d->free ? 1000 * cycle : d->free;
     d->free = at + d->cfg->dispatch_chip;
@@ -26,8 +27,8 @@ static void hand_out(struct dispatch *d, struct sm *sm, uint64_t cycle) {
     block_add(sm, d->blocks ? d->blocks[i] : i, cycle);
 }
 
-/* One block on each SM of a GPC, GPC by GPC, beginning with the group of those that are left over.
- */
+/* Hand out blocks round by round, one to each SM: GPC by GPC, beginning with the last group, which
+ * holds the TPCs that are left over. */
 static void fill_gpcs(struct dispatch *d, struct sm *sms, uint64_t from) {
     const struct config *cfg = d->cfg;
     const uint32_t large = cfg->dispatch_block + d->warps * cfg->dispatch_warp / 100;
@@ -108,7 +109,7 @@ static uint64_t take_finished(struct sm *sm) {
 
 void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
     for (struct sm *sm; (sm = first_finished(sms, d->cfg->sm_count, end));) {
-        d->noted = turn(d, take_finished(sm));
+        d->noted = note_end(d, take_finished(sm));
         d->finished++;
         assert(d->finished <= d->next);
         if (d->next < limit(d) && d->finished != d->again)

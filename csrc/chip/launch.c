@@ -30,6 +30,11 @@ static uint64_t size_of(const uint32_t dims[3]) {
     return dims[0] && dims[1] && dims[2] ? size : 0;
 }
 
+/* The threads of a block that check_size has let pass. */
+static uint32_t threads_of(const struct launch *l) {
+    return l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
+}
+
 static enum error check_size(const struct launch *l, struct fault *f) {
     const uint64_t blocks = size_of(l->dims.grid), threads = size_of(l->dims.block);
     const uint32_t most = l->cfg->max_threads_block;
@@ -81,7 +86,7 @@ enum error launch_check(const struct launch *l, struct fault *f) {
     return e;
 }
 
-/* Refuse a grid whose blocks wait for each other, but cannot all be there. */
+/* Refuse a grid whose blocks wait for each other, but cannot all be resident. */
 static enum error check_resident(const struct launch *l, const struct program *p, uint32_t each,
                                  struct fault *f) {
     const uint64_t blocks = size_of(l->dims.grid), most = (uint64_t)each * l->cfg->sm_count;
@@ -97,7 +102,7 @@ static enum error check_resident(const struct launch *l, const struct program *p
 static enum error admit(const struct launch *l, struct machine *m, struct outcome *out) {
     const struct config *cfg = l->cfg;
     const struct program_meta *meta = &l->meta;
-    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
+    const uint32_t threads = threads_of(l);
     const uint32_t fixed = meta->shared_bytes + meta->static_reserved;
     struct occupancy o;
     m->management = l->management;
@@ -132,8 +137,8 @@ static bool torn(const struct buffer *a, const struct buffer *b) {
            at_b < at_a + a->bytes;
 }
 
-/* Do lines hold bytes of both? Device addresses say so: the host's distance alone may be that of
- * the device addresses by chance, in arrays that have nothing to do with each other. */
+/* Are the two one memory, and do some cache lines hold bytes of both? That they are as far apart on
+ * the host as on the device may be chance, so their device addresses must lie in common lines. */
 static bool share_lines(const struct buffer *a, const struct buffer *b) {
     const uint64_t first_a = a->address / MAX_LINE, first_b = b->address / MAX_LINE;
     const uint64_t end_a = ((uint64_t)a->address + a->bytes + MAX_LINE - 1) / MAX_LINE,
@@ -141,7 +146,7 @@ static bool share_lines(const struct buffer *a, const struct buffer *b) {
     return same_memory(a, b) && first_a < end_b && first_b < end_a;
 }
 
-/* Make one ring of those of both. */
+/* Make one ring of the rings of both views. */
 static void join_rings(struct buffer *a, struct buffer *b) {
     struct buffer *next = a->next_view;
     for (struct buffer *view = b; view->ring != a->ring; view = view->next_view)
@@ -150,7 +155,7 @@ static void join_rings(struct buffer *a, struct buffer *b) {
     b->next_view = next;
 }
 
-/* Make rings of the views that share lines. */
+/* Link views that share lines into rings, over which writes to one find the others. */
 static enum error join_views(struct buffer *buffers, uint32_t count, struct fault *f) {
     for (uint32_t i = 0; i < count; i++) {
         struct buffer *view = &buffers[i];
@@ -223,7 +228,6 @@ static enum error create_preload(const struct launch *l, struct machine *m, stru
 
 enum error launch_prepare(const struct launch *l, struct machine *m, struct program *p,
                           struct outcome *out) {
-    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
     enum error e = program_decode(p, l->code, l->code_count, l->uniforms, l->uniform_count,
                                   &l->meta, l->cfg, &l->dims, l->params, l->param_count,
                                   l->constants, l->constant_bytes, l->buffer_count, &out->fault);
@@ -234,7 +238,7 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
                           .buffers = l->buffers,
                           .buffer_count = l->buffer_count,
                           .max_waiting = l->max_waiting,
-                          .warps_per_block = (threads + 31) / 32,
+                          .warps_per_block = (threads_of(l) + 31) / 32,
                           .values = l->values && !p->sass, /* compiled code has ways of its own */
                           .per_pc = out->pc != NULL,
                           .check = l->check,

@@ -13,15 +13,14 @@ struct mark {
     uint16_t pc, thread; /* the latter counts in the block */
 };
 
-#define MARK_LANE  0x1fu
-#define MARK_SLOT  5u         /* shift of the warp slot */
-#define MARK_SM    19u        /* shift of its SM */
-#define MARK_WHO   0xfffffffu /* both */
-#define MARK_FENCE (1u << 28) /* a store directly behind a fence */
-#define MARK_POLL  (1u << 29) /* a load that decides whether its loop goes on */
-#define MARK_ASKS  (1u << 30) /* an atomic whose value is taken, or a strong load */
-#define MARK_STRONG                                                                                \
-    (1u << 31) /* of compiled code: an atomic, and what volatile and atomic variables are for */
+#define MARK_LANE   0x1fu
+#define MARK_SLOT   5u         /* shift of the warp slot */
+#define MARK_SM     19u        /* shift of its SM */
+#define MARK_WHO    0xfffffffu /* both */
+#define MARK_FENCE  (1u << 28) /* a store directly behind a fence */
+#define MARK_POLL   (1u << 29) /* a load that decides whether its loop goes on */
+#define MARK_ASKS   (1u << 30) /* an atomic whose value is taken, or a strong load */
+#define MARK_STRONG (1u << 31) /* of compiled code: an atomic, or a volatile or atomic variable */
 
 _Static_assert((uint64_t)MOST_sm_count *MAX_WARPS << MARK_SLOT <= MARK_WHO, "slots have room");
 
@@ -30,8 +29,7 @@ _Static_assert((uint64_t)MOST_sm_count *MAX_WARPS << MARK_SLOT <= MARK_WHO, "slo
  * another warp. So whoever comes next differs from one of them. */
 struct extent {
     uint64_t low, high; /* device addresses */
-    uint32_t shift;     /* log2 of the bytes of a piece: what the narrowest access covers, 4 at most
-                         */
+    uint32_t shift;     /* log2 of the bytes that the narrowest access covers, a piece: 2 at most */
     bool loads, stores, atomics; /* the program has such */
     bool sparse;                 /* the heap of compiled code, of which little is used */
     struct mark *store, (*load)[2], (*atomic)[2]; /* per piece, NULL where they cannot race */

@@ -6,7 +6,7 @@
 #include "chip/examine.h"
 #include "sm/check.h"
 
-/* What an SM has noted in a window, as far as it is not yet read. */
+/* The events of an SM in a window that are yet to be read. */
 struct notes {
     const uint64_t *at, *end;
 };

@@ -9,7 +9,7 @@
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-/* How many rows there are, and how wide they are. */
+/* How many rows there are: two per warp slot, one per place, and one to compute in. */
 static size_t row_count(size_t slots) { return 2 * slots + ROWS + 1; }
 
 uint64_t order_bytes(const struct config *cfg, bool looks) {
@@ -68,7 +68,8 @@ static uint64_t *asked_by(const struct order *o, uint32_t slot) {
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-/* There are enough for four thousand million accesses; then all is taken for ordered. */
+/* The epochs last for four thousand million accesses; from then on all accesses count as ordered.
+ */
 uint32_t order_now(struct order *o) {
     if (o->now == UINT32_MAX - 1) o->grid = UINT32_MAX;
     else o->now++;
@@ -84,7 +85,7 @@ static void start(struct order *o, const struct event *e, uint32_t first, uint32
     }
 }
 
-/* What one warp of a block knows, or has laid open, all do. */
+/* Let all warps of a block know what one of them knows, or lay open what one has laid open. */
 static void share(struct order *o, uint64_t warps, uint32_t first, uint32_t *rows, bool open) {
     uint32_t *all = NULL;
     for (uint64_t left = warps; left; left &= left - 1) {
@@ -112,8 +113,8 @@ static void meet(struct order *o, const struct event *e, uint32_t first, uint32_
     share(o, e->warps, first, o->open, true);
 }
 
-/* A fence lays open all that a warp knows, of its block too; and orders its lanes, which may hand a
- * lock from one to the next. */
+/* A fence lays open all that a warp knows, also of its block. It orders the warp's lanes as well,
+ * which may hand a lock from one to the next. */
 static void fence(struct order *o, const struct event *e, uint32_t first, uint32_t now) {
     const uint32_t slot = first + e->warp;
     struct knowledge *k = &o->warp[slot];
@@ -148,7 +149,8 @@ void order_event(struct order *o, const struct event *e, uint32_t sm) {
 
 /* ---- what is published ------------------------------------------------------------------- */
 
-/* Know what was published at a place, and everything that has published there. */
+/* Add what was published at a place to what a warp knows, and the accesses that have published
+ * there. all: it knows what was published anywhere, already. */
 static void learn(const struct order *o, uint32_t *known, uint32_t place, bool all) {
     if (o->used[place] && !all) join(known, row(o, o->places, place), o->width);
     known[o->count + place] = o->now;

@@ -41,9 +41,8 @@ struct knowledge {
 };
 
 struct order {
-    uint32_t now; /* the current epoch, from 1 on */
-    uint32_t
-        grid; /* epoch: accesses of all blocks before it are ordered, by a barrier of the grid */
+    uint32_t now;           /* the current epoch, from 1 on */
+    uint32_t grid;          /* epoch: a barrier of the grid orders all accesses before it */
     uint32_t slots, count;  /* warp slots of an SM and of the chip */
     uint32_t width;         /* epochs of a row: one per warp slot, and one per place */
     struct knowledge *warp; /* per slot of the chip */

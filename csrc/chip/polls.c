@@ -16,7 +16,7 @@ struct loop {
     bool varies[IDS];     /* an id differs from round to round, as far as one can tell */
 };
 
-/* The ids that an instruction writes; returns how many. */
+/* Find the registers and predicates that an instruction writes; returns how many. */
 static uint32_t written(const struct uop *u, uint32_t ids[4]) {
     const bool memory = u->op >= OP_LD_GLOBAL && u->op <= OP_TEX;
     for (uint32_t i = 0; i < u->dst_count && memory; i++) ids[i] = u->data[i];
@@ -33,7 +33,8 @@ static bool writes(const struct uop *u, uint32_t id) {
     return false;
 }
 
-/* Does the instruction store, or hold the warp up? */
+/* Does the instruction store, print or wait at a barrier? A loop with such a one does not just
+ * wait. */
 static bool acts(const struct uop *u) {
     switch (u->op) {
     case OP_ST_GLOBAL:

@@ -18,7 +18,7 @@ _Static_assert(MAX_FILLS == MOST_icache2_fills &&
                "there is a record for every packet");
 
 /* A request that waits for a line. */
-struct waiting {
+struct request {
     struct access *access;
     uint64_t cycle;
     uint32_t sm, next;
@@ -28,7 +28,7 @@ struct waiting {
 struct fill {
     uint32_t line;
     uint32_t sm;          /* that asked first */
-    uint32_t first, last; /* of those who wait, in order */
+    uint32_t first, last; /* of the requests that wait, in order */
     uint32_t packets;     /* not yet answered */
     uint64_t start;       /* when it was asked for */
     uint64_t done;        /* when it comes; NEVER: not known yet */
@@ -44,10 +44,10 @@ struct second {
     uint32_t per_line;      /* packets */
     struct fill *fill;      /* those on their way, and behind them the others, in order */
     uint32_t on_way, fills; /* how many are on their way, and in all */
-    struct waiting *pool;
+    struct request *pool;
     uint32_t free; /* list */
     uint32_t unanswered[MOST_icache2_sms];
-    uint64_t answer; /* no SM that waits for a line hears before, if memory has it to say later */
+    uint64_t answer; /* no request that waits for the third level is answered before this cycle */
     uint64_t packets_free;          /* bit per record below */
     uint32_t owner[SUPPLY_PACKETS]; /* the line of each */
     struct access *packet;          /* one each, of the lines that memory is asked for */
@@ -128,7 +128,7 @@ void third_destroy(struct third *third) {
 
 /* ---- answers ----------------------------------------------------------------------------- */
 
-/* A line that comes while its request is on its way there is answered no sooner than a hit. */
+/* Answer a request whose line comes at cycle `line_at`: no sooner than a hit would be. */
 static void answer(struct second *s, uint32_t sm, struct access *access, uint64_t asked,
                    uint64_t line_at) {
     const uint64_t hit = asked + s->cfg->lat_icache2;
@@ -137,11 +137,11 @@ static void answer(struct second *s, uint32_t sm, struct access *access, uint64_
     port->in[port->in_count++] = (struct reply){line_at > hit ? line_at : hit, access};
 }
 
-/* It is known when the line of a fill comes: tell those who wait. */
+/* It is known when the line of a fill comes: answer the requests that wait for it. */
 static void answer_all(struct second *s, struct fill *f, uint64_t done) {
     f->done = done;
     while (f->first != NOBODY) {
-        struct waiting *w = &s->pool[f->first];
+        struct request *w = &s->pool[f->first];
         const uint32_t next = w->next;
         answer(s, w->sm, w->access, w->cycle, done);
         s->unanswered[w->sm]--;
@@ -155,7 +155,7 @@ static void wait_for(struct second *s, struct fill *f, uint32_t sm, const struct
     assert(s->free != NOBODY);
     const uint32_t i = s->free;
     s->free = s->pool[i].next;
-    s->pool[i] = (struct waiting){a->access, a->cycle, sm, NOBODY};
+    s->pool[i] = (struct request){a->access, a->cycle, sm, NOBODY};
     if (f->first == NOBODY) f->first = i;
     else s->pool[f->last].next = i;
     f->last = i;
@@ -164,9 +164,9 @@ static void wait_for(struct second *s, struct fill *f, uint32_t sm, const struct
 
 /* ---- lines on their way ------------------------------------------------------------------ */
 
-/* Put a packet in its place among those of an SM, in front of stores that wait. All that the SM
- * sends before are there: it has run beyond the cycle of the request, and its own packets take as
- * long to the port. */
+/* Put a packet in its place among those of an SM, in front of stores that wait. The SM sends
+ * nothing more that belongs in front of it: it has run beyond the cycle of the request, and its own
+ * packets take as long to the port. */
 static void send(struct second *s, const struct fill *f, uint32_t addr, uint32_t bytes) {
     const uint32_t record = (uint32_t)__builtin_ctzll(s->packets_free);
     const uint64_t cycle = f->start + s->cfg->lat_global;

@@ -6,8 +6,8 @@
 /* The states in which a warp has been seen, as hashes, and when its values were made, then. */
 struct watched {
     uint64_t state[WATCH_STATES], made[WATCH_STATES];
-    bool back;  /* one of them again: now, not to wait for memory, or, if it has moved, ever */
-    bool moved; /* one of them twice, and it has issued in between */
+    bool back;  /* it is in one of them again, and waits for no access; or `moved` */
+    bool moved; /* it has been in one of them twice, and has issued in between */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t word) {
@@ -37,11 +37,13 @@ static uint64_t made_of(const struct sm *sm, const struct warp *w) {
     return hash;
 }
 
+/* Has the warp something left to do? */
 static bool is_live(const struct warp *w) {
     return w->state == WARP_RUNNING || w->state == WARP_BARRIER || w->state == WARP_FENCE ||
            w->state == WARP_NAMED || w->state == WARP_COPIES;
 }
 
+/* The instructions that all SMs have issued so far. */
 static uint64_t issued(const struct watch *w) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < w->sm_count; i++) sum += w->sms[i].count.instructions;
@@ -60,7 +62,8 @@ static bool waits_for_memory(const struct sm *sm, uint32_t slot) {
 
 /* Look at one warp. Equal states may be one in which it stands, as for a value from memory, however
  * long that takes. At a barrier or for shared memory it waits for other warps, which may spin. */
-static void look(struct watched *seen, const struct sm *sm, uint32_t slot, uint32_t sample) {
+static void look_at_warp(struct watched *seen, const struct sm *sm, uint32_t slot,
+                         uint32_t sample) {
     const struct warp *w = &sm->warps[slot];
     const uint64_t state = state_of(sm, w), made = made_of(sm, w);
     bool again = false;
@@ -81,7 +84,7 @@ void watch_sample(struct watch *w) {
     for (uint32_t i = 0; i < w->sm_count; i++)
         for (uint32_t slot = 0; slot < w->sms[i].warp_limit; slot++)
             if (is_live(&w->sms[i].warps[slot]))
-                look(&w->warps[i * MAX_WARPS + slot], &w->sms[i], slot, w->samples);
+                look_at_warp(&w->warps[i * MAX_WARPS + slot], &w->sms[i], slot, w->samples);
     w->sampled = w->cycle;
     w->samples++;
 }

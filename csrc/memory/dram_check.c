@@ -26,7 +26,7 @@ static uint32_t check_ordered(const struct dram *d, const struct dram_list *list
 static void check_serving(const struct dram *d, uint32_t bank) {
     const struct dram_bank *k = &d->bank[bank];
     const struct dram_entry *e = &d->pool[k->entry];
-    const bool open = !(d->closed >> bank & 1);
+    const bool open = dram_is_open(d, bank);
     assert(k->entry < d->fresh && e->bank == bank && e->row == d->wanted[bank]);
     assert(k->bursts && k->bursts <= e->bursts);
     assert((d->column >> bank & 1) == (open && k->row == d->wanted[bank]));
@@ -37,11 +37,10 @@ static void check_serving(const struct dram *d, uint32_t bank) {
 static uint32_t check_bank(const struct dram *d, uint32_t bank) {
     const struct dram_list *list = &d->bank[bank].candidates;
     const uint32_t waiting = check_ordered(d, list);
-    const bool serving = (d->column | d->row) >> bank & 1;
     for (uint32_t e = list->head; e != DRAM_NONE; e = d->pool[e].next)
         assert(d->pool[e].bank == bank);
     assert((d->waiting >> bank & 1) == (waiting != 0));
-    if (serving) check_serving(d, bank);
+    if (is_busy(d, bank)) check_serving(d, bank);
     return waiting;
 }
 

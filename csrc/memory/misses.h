@@ -20,10 +20,9 @@
 #define QUEUE_END UINT32_MAX /* the end of a list of records */
 
 struct miss {
-    uint32_t line;  /* number of the line */
-    uint32_t index; /* the way of the cache that is tied to it, if the owner ties one */
-    uint32_t first,
-        last; /* list of the records that wait, oldest first; valid if `waiting` is not 0 */
+    uint32_t line;          /* number of the line */
+    uint32_t index;         /* the way of the cache that is tied to it, if the owner ties one */
+    uint32_t first, last;   /* of the records that wait, oldest first; valid if any does */
     uint16_t waiting, next; /* records that wait; next entry of its bucket, or of the free list */
     uint8_t requested, arrived; /* masks of sectors: asked for; come */
     bool used, open;            /* open: further requests may join, and it is in its bucket */
@@ -31,11 +30,10 @@ struct miss {
 
 struct misses {
     struct miss *miss;
-    uint16_t
-        *bucket; /* open entries by a hash of the line; NULL: the owner finds them by their ways */
+    uint16_t *bucket; /* open entries by a hash of the line; NULL: the owner finds them by ways */
     uint32_t capacity, count, bucket_shift;
-    uint32_t free,
-        fresh; /* first entry of the free list; entries from here on have never been used */
+    uint32_t free;  /* first entry of the free list */
+    uint32_t fresh; /* entries from here on have never been used */
 };
 
 /* Where the records lie that wait, of `size` bytes each; the offsets of their link (a uint32_t) and

@@ -6,8 +6,8 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "memory/atomics.h"
+#include "memory/bypass.h"
 #include "memory/halves.h"
-#include "memory/past.h"
 #include "memory/serving.h"
 
 enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
@@ -37,7 +37,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .preload_lookup = cfg->preload_lookup && cfg->l2_bytes && !cfg->l2_texture_only,
     };
     p->done = p->hop_due = XBAR_NEVER;
-    p->past = past_is_open(p);
+    p->bypass = bypass_is_possible(p);
     /* Rounded down: first data, and from there through the L2 back to the queue. */
     p->turnaround = (cfg->t_cl < cfg->t_wl ? cfg->t_cl : cfg->t_wl) + cfg->dram_burst_clk +
                     (uint32_t)((uint64_t)(cfg->dram_return + cfg->dram_latency) * cfg->dram_khz /
@@ -54,8 +54,8 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
     if (p->sides > 1 && !halves_init(p, cfg)) return ERROR_NO_MEMORY;
     /* How many accesses the channel's queue must hold: requests that bypass the L2 and the writes
      * of atomics, or the fills and write-backs that an L2 has pending. */
-    const uint32_t past = p->cached && !p->texture_only ? 0 : cfg->credits + port_extra(cfg);
-    uint32_t capacity = 2 * cfg->sm_count * (past + preloads) +
+    const uint32_t bypassing = p->cached && !p->texture_only ? 0 : cfg->credits + port_extra(cfg);
+    uint32_t capacity = 2 * cfg->sm_count * (bypassing + preloads) +
                         cfg->l2_slices * (8 * cfg->l2_mshrs + cfg->l2_writebacks);
     uint32_t phase = (uint32_t)((uint64_t)cfg->t_refi * n / cfg->partitions);
     return dram_init(&p->dram, cfg, capacity, phase);
@@ -371,7 +371,7 @@ static ALWAYS_INLINE void run(struct partition *p, uint64_t arrivals, uint64_t e
     for (uint32_t n = 0; n < p->slices; n++)
         if (p->slice[n].tpc == TPC_NONE || p->preloads) slice_look(p, &p->slice[n], arrivals);
     p->events = 0;
-    if (!halves && p->past) past_run(p, arrivals, end);
+    if (!halves && p->bypass) bypass_run(p, arrivals, end);
     for (;; p->events++) {
         uint64_t leaves;
         const uint32_t n = first_slice(p, &leaves);

@@ -92,7 +92,7 @@ struct partition {
     uint32_t turnaround; /* least DRAM clocks from a command to a request that its completion may
                             cause */
     bool cached, texture_only;
-    bool past;                     /* requests may be served all at once (past.c) */
+    bool bypass;                   /* requests that bypass the L2 are served together (bypass.c) */
     bool preloads, preload_lookup; /* there may be preloads; they look the L2 up */
 };
 

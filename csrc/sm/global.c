@@ -422,5 +422,5 @@ static answered *const sinks[SINK_COUNT] = {
 void global_reply(struct sm *sm, const struct reply *r) {
     if (sm->stores.flying && r->access->kind == ACCESS_STORE) send_answered(sm, r);
     sinks[r->access->sink](sm, r->access, r->cycle);
-    if (sm->starved && sm->credits >= sm->hunger) room_wake(sm, r->cycle);
+    if (sm->starved && sm->credits >= sm->wake_credits) room_wake(sm, r->cycle);
 }

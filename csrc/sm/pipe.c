@@ -13,6 +13,7 @@
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+/* pipe_leave, to be inlined in this file. */
 static ALWAYS_INLINE uint64_t leave(const struct sm *sm, uint32_t core, uint64_t t) {
     const struct pipe *p = &sm->pipe;
     const uint32_t room = sm->m->cfg->pipe_queue;
@@ -54,7 +55,7 @@ static ALWAYS_INLINE uint64_t first_clock(const struct pipe *p, uint64_t t) {
 }
 
 /* Forget the clocks before `now`, so that their words can be used for clocks to come. */
-static void pass(struct pipe *p, uint64_t now) {
+static void forget_before(struct pipe *p, uint64_t now) {
     const uint64_t word = now / 64;
     if (word >= p->known + BANK_WORDS) {
         memset(p->taken, 0, sizeof p->taken);
@@ -137,7 +138,7 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
     if (out) {
         p->out = later(later(p->out, op->t) + busy, send_entered(sm));
     } else if (busy) {
-        pass(p, sm->now);
+        forget_before(p, sm->now);
         op->t = take_clocks(p, op->t, busy) + 1 - busy;
         p->back[core] = op->t + busy;
     }

@@ -37,11 +37,11 @@ uint32_t room_cached(const struct sm_cache *c, const uint32_t addr[32], const st
 
 /* ---- claims ------------------------------------------------------------------------------ */
 
-/* A warp starves that needs so many credits, or fewer pending misses: that takes a line's coming.
- */
-static void grow_hungry(struct sm *sm, uint32_t need) {
-    if (need != CACHE_NONE && room_enough(sm, need) < sm->hunger)
-        sm->hunger = room_enough(sm, need);
+/* A warp sleeps that needs so many credits: it is to wake when they are free. One that needs fewer
+ * pending misses (CACHE_NONE) wakes when a line has come, whatever the credits. */
+static void wake_at(struct sm *sm, uint32_t need) {
+    if (need != CACHE_NONE && room_enough(sm, need) < sm->wake_credits)
+        sm->wake_credits = room_enough(sm, need);
 }
 
 /* Let a warp with a claim sleep until a reply makes room. A store that has found no place keeps all
@@ -51,7 +51,7 @@ static void starve(struct sm *sm, uint32_t warp) {
         subcore_hold(sm, &sm->subcores[sm->subcore_of[warp]], sm->next_unit[warp], NEVER);
     warp_sleep(sm, warp, WAIT_CREDITS);
     sm->starved |= 1ull << warp;
-    grow_hungry(sm, sm->claims[warp].need);
+    wake_at(sm, sm->claims[warp].need);
 }
 
 /* Note the lines of a claim on the L1, or forget them. */
@@ -83,8 +83,8 @@ bool room_claim(struct memop *op, enum sm_cache_id cache, const struct segment *
     return false;
 }
 
-/* Let the other accesses of its sub-core go on. */
-static void make_way(struct sm *sm, uint32_t warp, uint64_t t) {
+/* A warp no longer keeps the other accesses of its sub-core waiting. */
+static void free_unit(struct sm *sm, uint32_t warp, uint64_t t) {
     const struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
     sm->units.free[s->unit[sm->next_unit[warp]]] = t;
 }
@@ -112,12 +112,12 @@ static bool can_serve(struct sm *sm, uint32_t warp) {
  * one after the other would take the slot only to find that. */
 static void starve_next(struct sm *sm, struct subcore *s) {
     const uint64_t able = sched_able(sm, s);
-    uint64_t hungry = 0;
+    uint64_t blocked = 0;
     for (uint64_t left = able & sm->claiming; left; left &= left - 1)
-        if (!can_serve(sm, bits_lowest64(left))) hungry |= left & (0 - left);
-    if (!hungry) return;
-    for (hungry = sched_before(sm, s, hungry, able & ~hungry); hungry; hungry &= hungry - 1)
-        starve(sm, (uint32_t)__builtin_ctzll(hungry));
+        if (!can_serve(sm, bits_lowest64(left))) blocked |= left & (0 - left);
+    if (!blocked) return;
+    for (blocked = sched_before(sm, s, blocked, able & ~blocked); blocked; blocked &= blocked - 1)
+        starve(sm, (uint32_t)__builtin_ctzll(blocked));
 }
 
 bool room_starves(struct sm *sm, uint32_t warp, uint64_t t) {
@@ -133,16 +133,16 @@ bool room_starves(struct sm *sm, uint32_t warp, uint64_t t) {
 }
 
 void room_wake(struct sm *sm, uint64_t t) {
-    sm->hunger = INT32_MAX;
+    sm->wake_credits = INT32_MAX;
     for (uint64_t left = sm->starved; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctzll(left);
         const struct claim *c = &sm->claims[w];
         if (c->fills == sm->caches[c->cache].fills && !fits(sm, c)) {
-            grow_hungry(sm, c->need);
+            wake_at(sm, c->need);
             continue;
         }
         sm->starved &= ~(1ull << w);
-        if (c->stores) make_way(sm, w, t);
+        if (c->stores) free_unit(sm, w, t);
         warp_wait(sm, w, t, WAIT_CREDITS);
     }
 }

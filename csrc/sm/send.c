@@ -51,7 +51,7 @@ static uint64_t due(const struct sm *sm) {
 }
 
 /* A store leaves: count its sectors as on their way to memory. */
-static void fly(struct store_queue *q, const struct packet *p) {
+static void put_in_flight(struct store_queue *q, const struct packet *p) {
     const uint32_t sectors = p->bytes / SECTOR_BYTES;
     assert(sectors && q->sent - q->answered < STORE_SECTORS);
     q->sectors[q->sent++ % STORE_SECTORS] = (uint8_t)sectors;
@@ -60,7 +60,7 @@ static void fly(struct store_queue *q, const struct packet *p) {
 
 /* A store that has left its place, but not yet the port, has become larger by some sectors. They
  * are added to the last store that left: only the number of sectors on their way matters. */
-static void grow(struct store_queue *q, uint32_t sectors) {
+static void add_in_flight(struct store_queue *q, uint32_t sectors) {
     uint8_t *last = &q->sectors[(q->sent - 1) % STORE_SECTORS];
     assert(q->sent != q->answered && *last + sectors <= UINT8_MAX);
     *last += (uint8_t)sectors;
@@ -69,7 +69,7 @@ static void grow(struct store_queue *q, uint32_t sectors) {
 
 /* Stores from `first` to `end` leave now. Lines of the program that a second level has asked for
  * meanwhile (chip/supply.h) go behind those that leave no later. */
-static void overtake(const struct port *port, struct packet *first, const struct packet *end) {
+static void pass_fetches(const struct port *port, struct packet *first, const struct packet *end) {
     while (first > &port->out[port->out_first] && first[-1].cycle >= first->cycle) {
         assert(first[-1].access->kind == ACCESS_FETCH);
         for (struct packet *p = --first; p + 1 < end && p[1].cycle <= p->cycle; p++) {
@@ -91,14 +91,14 @@ static void release(struct sm *sm, uint64_t at) {
     do {
         if (p->rides) p->cycle = p[-1].cycle;
         else send_leave(sm, p, at);
-        if (p->access->kind == ACCESS_STORE && !p->rides) fly(q, p);
+        if (p->access->kind == ACCESS_STORE && !p->rides) put_in_flight(q, p);
         p++;
     } while (--q->tail && !takes_place(p));
-    overtake(sm->port, first, p);
+    pass_fetches(sm->port, first, p);
 }
 
 /* The first staying store is due at a cycle: hold it, or let it leave. */
-static void ripen(struct sm *sm, uint64_t at) {
+static void become_due(struct sm *sm, uint64_t at) {
     struct store_queue *q = &sm->stores;
     struct packet *p = first_staying(sm);
     q->leaves[(q->count - q->stay) % STORE_PLACES] = at;
@@ -112,7 +112,7 @@ static void ripen(struct sm *sm, uint64_t at) {
 
 void send_settle(struct sm *sm, uint64_t t) {
     struct store_queue *q = &sm->stores;
-    while (q->stay && due(sm) <= t) ripen(sm, due(sm));
+    while (q->stay && due(sm) <= t) become_due(sm, due(sm));
     if (!q->stay || q->held) return;
     struct packet *p = first_staying(sm), *end = p + q->back;
     const uint64_t at = due(sm);
@@ -125,7 +125,7 @@ void send_settle(struct sm *sm, uint64_t t) {
 static uint64_t place(struct sm *sm, uint64_t at) {
     struct store_queue *q = &sm->stores;
     const uint32_t places = sm->m->cfg->store_queue;
-    while (q->stay >= places) ripen(sm, later(at, later(q->pace, sm->port_free)));
+    while (q->stay >= places) become_due(sm, later(at, later(q->pace, sm->port_free)));
     if (q->count >= places) at = later(at, q->leaves[(q->count - places) % STORE_PLACES]);
     q->entered = at;
     return at;
@@ -133,7 +133,7 @@ static uint64_t place(struct sm *sm, uint64_t at) {
 
 /* A store has come at that cycle: stores stay for store_linger clocks from now, and one more for
  * each line that stays. */
-static void wait_longer(struct sm *sm, uint64_t at) {
+static void stay_longer(struct sm *sm, uint64_t at) {
     const uint64_t linger = sm->m->cfg->store_linger;
     sm->stores.due = linger ? at + linger + sm->stores.stay : at;
 }
@@ -194,7 +194,7 @@ static uint32_t line_entry(uint32_t addr) {
 }
 
 /* Is it sure that none of the last store_queue stores with a place was to the line? */
-static bool is_away(const struct sm *sm, uint32_t addr) {
+static bool is_elsewhere(const struct sm *sm, uint32_t addr) {
     const struct store_queue *q = &sm->stores;
     const uint32_t last = q->placed[line_entry(addr)];
     return (uint32_t)q->count - last > sm->m->cfg->store_queue;
@@ -205,7 +205,7 @@ static bool is_away(const struct sm *sm, uint32_t addr) {
  * or an atomic to it comes behind that store. */
 static uint32_t find(const struct sm *sm, uint32_t addr, uint32_t bytes, uint64_t at) {
     const struct port *port = sm->port;
-    if (is_away(sm, addr)) return port->out_count;
+    if (is_elsewhere(sm, addr)) return port->out_count;
     uint32_t left = sm->m->cfg->store_queue;
     for (uint32_t i = port->out_count; i-- > port->out_first && port->out[i].cycle > at;) {
         const struct packet *p = &port->out[i];
@@ -264,7 +264,7 @@ static bool join(struct sm *sm, struct packet *p, uint64_t at) {
     to->whole = !(words_in(to->addr, to->bytes) & ~words);
     const uint32_t after = send_clocks(sm->m->cfg, to);
     if (after > before && !waits) sm->port_free += after - before;
-    if (!waits) grow(&sm->stores, (to->bytes - size) / SECTOR_BYTES);
+    if (!waits) add_in_flight(&sm->stores, (to->bytes - size) / SECTOR_BYTES);
     p->cycle = to->cycle;
     p->rides = true;
     p->access->joined++;
@@ -302,7 +302,7 @@ static void send_store(struct sm *sm, struct packet *p, uint64_t at) {
         if (++q->stay >= sm->m->cfg->store_queue) q->drains = true;
         sm->port->out[sm->port->out_count++] = *p;
     }
-    wait_longer(sm, at);
+    stay_longer(sm, at);
 }
 
 /* Send a load or an atomic. */

@@ -49,7 +49,7 @@ typedef uint32_t lane_epochs[32][32];
 struct check {
     bool strict;    /* lockstep is no order */
     bool atomics;   /* the program has some */
-    bool met;       /* lanes have, by a syncwarp, once at least */
+    bool met;       /* a syncwarp has ordered lanes, once at least */
     uint32_t shift; /* log2 of the bytes of a piece */
     uint32_t epoch;
     size_t piece_count;
@@ -58,14 +58,15 @@ struct check {
     uint32_t *atomic[2]; /* first and second tags of atomics */
     uint16_t *atomic_pc[2];
     struct interval blocks[MAX_BLOCKS]; /* by block slot */
-    lane_epochs *known; /* by warp: tags of a lane below known[warp][observer][lane] are * ordered
-                           before what the observer does */
+    /* By warp: tags of a lane below known[warp][observer][lane] are ordered before what the
+     * observer does. */
+    lane_epochs *known;
     struct {
         uint32_t late;   /* lanes that have met others of their block before */
         uint16_t pc[32]; /* per lane */
     } exits[MAX_WARPS];
-    uint32_t barriers[MOST_BARRIERS]; /* words that are asynchronous ones: 1 + address; the oldest *
-                                         make way */
+    /* Words that are asynchronous barriers: 1 + address; the oldest make way. */
+    uint32_t barriers[MOST_BARRIERS];
     uint32_t barrier_count;
     struct events events;
     struct findings findings;

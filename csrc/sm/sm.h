@@ -166,7 +166,7 @@ struct sm {
     uint64_t reckoned;    /* warps whose claim's `absence` is up to date */
     uint64_t claiming;    /* warps with a claim: their next instruction is that access */
     uint64_t starved;     /* warps with a claim that sleep until a reply makes room */
-    int32_t hunger;       /* with fewer credits than that no starved warp can go on */
+    int32_t wake_credits; /* with fewer credits than that no starved warp can go on */
     uint64_t now;         /* cycle of the event being processed */
     uint64_t paid;        /* under sfu_slots: issue time is accounted for up to here */
     uint64_t floor[MAX_WARPS];   /* earliest issue of a warp whose instruction is being fetched */

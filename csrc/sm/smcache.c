@@ -370,7 +370,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     const uint32_t list = hand_out(sm, c, m, fill);
     if (m->arrived == m->requested) misses_end(&c->misses, fill->miss);
     c->fills++;
-    sm->hunger = INT32_MIN; /* claims may need less now */
+    sm->wake_credits = INT32_MIN; /* claims may need less now */
     serve(sm, list, t);
     if (fill->cache == CACHE_CODE) fetch_line_came(sm, line, t);
     global_free_access(sm, fill);

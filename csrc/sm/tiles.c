@@ -51,8 +51,9 @@ bool tiles_wait(const struct sm *sm, const struct block *b) {
     return b->tile_lines && sm->m->cfg->preload_wait && !find_place(sm, b, &at);
 }
 
-/* Ask for a line, past the SM's port: the dispatcher itself does. */
-static void ask(struct sm *sm, const struct block *b, uint32_t line, uint32_t tag, uint64_t t) {
+/* Request a line from memory without using the SM's port, as the dispatcher does the fetching. */
+static void request_line(struct sm *sm, const struct block *b, uint32_t line, uint32_t tag,
+                         uint64_t t) {
     struct port *port = sm->port;
     struct access *a = global_new_access(sm);
     a->buffer = NULL;
@@ -85,7 +86,7 @@ void tiles_open(struct sm *sm, struct block *b, uint64_t t) {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t line = spans[i].first; line <= spans[i].last; line++, tag++) {
             sm->tags[tag] = (struct tag){line, CACHE_NONE, !policy->fetches};
-            if (policy->fetches) ask(sm, b, line, tag, t);
+            if (policy->fetches) request_line(sm, b, line, tag, t);
         }
     assert(tag == b->tile_base / line_bytes(sm) + b->tile_lines);
     b->tile_pending = policy->fetches ? b->tile_lines : 0;
@@ -126,7 +127,7 @@ static bool loads_later(const struct sm *sm, const struct warp *w) {
 }
 
 /* The warp has done with its block's tile. */
-static void leave(struct sm *sm, uint32_t warp) {
+static void end_use(struct sm *sm, uint32_t warp) {
     struct block *b = &sm->blocks[sm->warps[warp].block];
     if (!(b->tile_users >> warp & 1)) return;
     b->tile_users &= ~(1ull << warp);
@@ -136,17 +137,17 @@ static void leave(struct sm *sm, uint32_t warp) {
 void tiles_pass(struct sm *sm, uint32_t warp) {
     const struct warp *w = &sm->warps[warp];
     if (sm->blocks[w->block].tile_lines && sm->m->preload->early && !loads_later(sm, w))
-        leave(sm, warp);
+        end_use(sm, warp);
 }
 
 void tiles_exit(struct sm *sm, uint32_t warp) {
-    if (sm->blocks[sm->warps[warp].block].tile_lines && sm->m->preload->early) leave(sm, warp);
+    if (sm->blocks[sm->warps[warp].block].tile_lines && sm->m->preload->early) end_use(sm, warp);
 }
 
 /* ---- loads -------------------------------------------------------------------------------- */
 
 /* The tag of a line in a tile, whose lines ascend; NULL: the tile lacks it. */
-static struct tag *find(struct tag *tags, uint32_t count, uint32_t line) {
+static struct tag *find_tag(struct tag *tags, uint32_t count, uint32_t line) {
     struct tag *low = tags, *end = tags + count;
     while (low < end) {
         struct tag *middle = low + (end - low) / 2;
@@ -167,7 +168,7 @@ void tiles_look(struct memop *op, struct tile_share *share) {
     const uint32_t n = coalesce_lines(op->addr, op->active, line_bytes(sm), seg);
     share->lanes = share->hits = share->waits = share->misses = share->busy = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct tag *tag = find(tags, b->tile_lines, seg[i].addr / line_bytes(sm));
+        const struct tag *tag = find_tag(tags, b->tile_lines, seg[i].addr / line_bytes(sm));
         if (!tag) {
             share->misses++;
             continue;

@@ -122,6 +122,7 @@ DECLARED_ELSEWHERE = {
     "dram_check": "dram",
     "access": "memsys",
     "races": "check",
+    "races_none": "races",
     "check": "shadow",
     "tiles": "preload",
     "sched": "scheduler",

@@ -4,16 +4,16 @@
  * all completions before `end` are answered. From the first atomic on, which writes back what it
  * has read, or the first texture request, which may wait for a line, events must be processed in
  * their order, as partition.c does. */
-#include "memory/past.h"
+#include "memory/bypass.h"
 
 #include "memory/serving.h"
 
-bool past_is_open(const struct partition *p) {
+bool bypass_is_possible(const struct partition *p) {
     return p->slices == 1 && !p->preloads && !p->write_queue && (!p->cached || p->texture_only);
 }
 
 /* Does the request bypass the L2 and need nothing but an answer? */
-static inline bool goes_past(const struct partition *p, const struct request *r) {
+static inline bool bypasses(const struct partition *p, const struct request *r) {
     return r->kind != ACCESS_ATOM && r->flits && !(p->cached && r->kind == ACCESS_TEXTURE);
 }
 
@@ -33,7 +33,7 @@ static void serve(struct partition *p, uint64_t arrivals, uint64_t end) {
         const uint64_t start = arrived > s->in_free ? arrived : s->in_free,
                        entered = start + input_clocks(p, r), left = entered + p->rop_latency,
                        tick = left > s->free ? left : s->free;
-        if (tick >= end || !goes_past(p, r)) {
+        if (tick >= end || !bypasses(p, r)) {
             s->tpc = tpc;
             s->due = tick;
             return;
@@ -60,7 +60,7 @@ static void answer(struct partition *p, uint64_t end) {
     }
 }
 
-void past_run(struct partition *p, uint64_t arrivals, uint64_t end) {
+void bypass_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     if (p->slice->blocked || p->atoms) return;
     serve(p, arrivals, end);
     if (p->slice->due < end) return;
