@@ -7,10 +7,10 @@ import operator
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from smmux.errors import LaunchError
 from smmux.language.placement import extent, place
@@ -18,7 +18,16 @@ from smmux.language.placement import extent, place
 if TYPE_CHECKING:
     from smmux.compiler.program import Placed, Program
 
-__all__ = ["Arguments", "as_bytes", "pack"]
+__all__ = ["Arguments", "Buffer", "as_bytes", "memory_of", "pack"]
+
+
+class Buffer(NamedTuple):
+    """Memory of the host at a device address. size: in bytes. writable: whether kernels may write it."""
+
+    memory: NDArray[np.uint8]
+    address: int
+    size: int
+    writable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +35,14 @@ class Arguments:
     """Kernel arguments as the core takes them.
 
     words: one 32-bit parameter word per scalar and per array (its device address), in flattened argument order.
-    arrays: the array arguments, in the same order. buffers: (bytes, device address, size, writable) of each array.
+    arrays: the array arguments, in the same order. buffers: the memory of each array.
     addresses: the device address of each array's element 0. const: the constant segment of this launch, if it is not
     the program's. places: of compiled code, what lies where.
     """
 
     words: tuple[int, ...]
     arrays: tuple[NDArray[Any], ...]
-    buffers: tuple[tuple[NDArray[np.uint8], int, int, bool], ...]
+    buffers: tuple[Buffer, ...]
     addresses: tuple[int, ...]
     const: bytes | None = None
     places: tuple[Placed, ...] = ()
@@ -58,7 +67,7 @@ def pack(program: Program, values: Sequence[Any]) -> Arguments:
             low, high = extent(value)
             start = next(places)
             memory = as_bytes(value, low, high - low)
-            buffers.append((memory, start, high - low, bool(value.flags.writeable)))
+            buffers.append(Buffer(memory, start, high - low, bool(value.flags.writeable)))
             starts.append(start + value.ctypes.data - low)
             words.append(starts[-1])
         elif word.type in COMPLEX:
@@ -145,22 +154,26 @@ def _float_word(name: str, value: Any) -> int:
 
 
 class _Memory:
-    """A span of an array's memory that NumPy can wrap; it keeps the array alive."""
+    """A span of an array's memory as NumPy's array interface describes it; it keeps the array alive."""
 
-    def __init__(self, array: NDArray[Any], start: int, size: int) -> None:
+    def __init__(self, array: NDArray[Any], start: int, count: int, dtype: DTypeLike) -> None:
         self.array = array
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "|u1",
-            "shape": (size,),
-            "data": (start, not array.flags.writeable),
-        }
+        data = (start, not array.flags.writeable)
+        self.__array_interface__ = {"version": 3, "typestr": np.dtype(dtype).str, "shape": (count,), "data": data}
+
+
+def memory_of(array: NDArray[Any], start: int, count: int, dtype: DTypeLike) -> NDArray[Any]:
+    """So many elements of a type, one behind the other, from an address in an array's memory on."""
+    return np.asarray(_Memory(array, start, count, dtype))
 
 
 def as_bytes(array: NDArray[Any], start: int, size: int) -> NDArray[np.uint8]:
-    """The memory between an array's first and last byte, whatever its strides."""
+    """The memory between an array's first and last byte, whatever its strides. start: the address of the first one.
+
+    Raises LaunchError for an array that the core cannot read.
+    """
     if not array.flags.aligned or not array.dtype.isnative:
         raise LaunchError(
             f"an array of {array.dtype} is not aligned or not in this computer's byte order; copy it first"
         )
-    return np.asarray(_Memory(array, start, size))
+    return memory_of(array, start, size, np.uint8)

@@ -26,7 +26,7 @@ from smmux.language.placement import ADDRESS_LIMIT, extent, place
 from smmux.machines.occupancy import occupancy
 from smmux.results.formatted import printf_text
 from smmux.results.result import Result
-from smmux.running.arguments import Arguments, as_bytes
+from smmux.running.arguments import Arguments, Buffer, as_bytes
 from smmux.running.compiled_values import POINTER_BYTES, arrays_of, parameter_bytes, table_of, tables_of
 from smmux.running.constant_banks import (
     SHARED_RESERVED,
@@ -86,7 +86,7 @@ def simulate(
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
     _check_geometry(cubin.kernels[name], dim3("grid", grid), dim3("block", block))
-    memory = _Memory({_variable(cubin, name): values for name, values in (variables or {}).items()}, names)
+    memory = _DeviceMemory({_variable(cubin, name): values for name, values in (variables or {}).items()}, names)
     program = program_of(cubin, name, dynamic_shared, machine, memory, stack)
     program = replace(program, name=called or name, sources=sources or {})
     result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
@@ -116,17 +116,17 @@ def _variable(cubin: Cubin, name: str) -> str:
 
 
 @dataclass(slots=True)
-class _Memory:
+class _DeviceMemory:
     """The device memory of one launch: what the user gives for variables, names of the arguments, and the buffers once
     they are known."""
 
     variables: dict[str, NDArray[Any]] = field(default_factory=dict)
     names: Sequence[str] = ()
-    buffers: list[tuple[NDArray[np.uint8], int, int, bool]] = field(default_factory=list)
+    buffers: list[Buffer] = field(default_factory=list)
 
     def give_back(self, cubin: Cubin) -> None:
         """Write what the kernel has left in variables to the user's arrays."""
-        data = next((data for data, start, _, _ in self.buffers if start == GLOBALS_ADDRESS), None)
+        data = next((buffer.memory for buffer in self.buffers if buffer.address == GLOBALS_ADDRESS), None)
         for name, values in self.variables.items():
             variable = cubin.globals_[name]
             if variable.space == "global" and data is not None:
@@ -147,12 +147,12 @@ def program_of(
     name: str,
     dynamic_shared: int,
     machine: Gpu,
-    memory: _Memory | None = None,
+    memory: _DeviceMemory | None = None,
     stack: int = DEFAULT_STACK,
 ) -> Program:
     """A kernel as the core's program, which makes its memory when it is launched."""
     image, lowered = cubin.kernels[name], lower_kernel(cubin, name)
-    memory = memory or _Memory()
+    memory = memory or _DeviceMemory()
     fixed = -(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     held = 0 if _multiplexes(lowered.linked.instructions) else dynamic_shared
     size = size_in_register(cubin, name, dynamic_shared)
@@ -256,7 +256,7 @@ def _pack(
     lowered: Lowered,
     dynamic_shared: int,
     machine: Gpu,
-    memory: _Memory,
+    memory: _DeviceMemory,
     program: Program,
     values: Sequence[Any],
     grid: Dim3,
@@ -280,14 +280,14 @@ def _pack(
     buffers, addresses = _array_buffers(arrays, starts[1])
     found = {id(array): address for array, address in zip(arrays, addresses, strict=True)}
     for table, start in zip(tables, starts[4], strict=True):
-        buffers.append((table_of(table, found), start, POINTER_BYTES * len(table), False))
+        buffers.append(Buffer(table_of(table, found), start, POINTER_BYTES * len(table), False))
         found[id(table)] = start
     parameters = parameter_bytes(image, values, found, names)
-    buffers.append((variables, starts[0][0], variables.nbytes, True))
-    buffers += [(data, start, WORKSPACE_BYTES, True) for data, start in zip(workspace, starts[2], strict=True)]
-    buffers += [(np.frombuffer(parameters, np.uint8), start, len(parameters), False) for start in starts[3]]
+    buffers.append(Buffer(variables, starts[0][0], variables.nbytes, True))
+    buffers += [Buffer(data, start, WORKSPACE_BYTES, True) for data, start in zip(workspace, starts[2], strict=True)]
+    buffers += [Buffer(np.frombuffer(parameters, np.uint8), start, len(parameters), False) for start in starts[3]]
     if heap:
-        buffers.append((np.zeros(ADDRESS_LIMIT - heap, np.uint8), heap, ADDRESS_LIMIT - heap, True))
+        buffers.append(Buffer(np.zeros(ADDRESS_LIMIT - heap, np.uint8), heap, ADDRESS_LIMIT - heap, True))
     memory.buffers[:] = buffers
     placed = [
         Placed(name, address, array.nbytes, array.itemsize)
@@ -322,15 +322,13 @@ def _lay_out(groups: Sequence[Sequence[NDArray[Any]]], heap: int) -> list[list[i
     return [[next(left) for _ in group] for group in groups]
 
 
-def _array_buffers(
-    arrays: Sequence[NDArray[Any]], starts: Sequence[int]
-) -> tuple[list[tuple[NDArray[np.uint8], int, int, bool]], list[int]]:
-    """The buffers of arrays (bytes, device address, size, whether kernels may write), and the addresses of their first
-    elements. An array with negative strides has its first element behind the first byte of its buffer."""
+def _array_buffers(arrays: Sequence[NDArray[Any]], starts: Sequence[int]) -> tuple[list[Buffer], list[int]]:
+    """The buffers of arrays, and the addresses of their first elements. An array with negative strides has its first
+    element behind the first byte of its buffer."""
     buffers, addresses = [], []
     for array, start in zip(arrays, starts, strict=True):
         low, high = extent(array)
-        buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
+        buffers.append(Buffer(as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
         addresses.append(start + array.ctypes.data - low)
     return buffers, addresses
 

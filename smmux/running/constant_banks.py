@@ -86,20 +86,10 @@ def constant_segment(
     shared, local = (_core.SASS_FIELDS[key] << 32 for key in ("SHARED_HIGH", "LOCAL_HIGH"))
     struct.pack_into("<QQII", whole, SHARED_WINDOW, shared, local, sizes.stack, sizes.dynamic_shared)
     struct.pack_into("<I", whole, SM_COUNT, sizes.sms)
-    newer = cubin.arch >= 90
-    if newer:
-        cluster = image.cluster or (1, 1, 1)
-        inverse = (1 / blocks for blocks in cluster)
-        struct.pack_into("<4I3f", whole, ASKED_CLUSTER, image.cluster is not None, *cluster, *inverse)
-        struct.pack_into("<3I", whole, CLUSTERS, *(n // each for n, each in zip(sizes.grid, cluster, strict=True)))
-        struct.pack_into("<I", whole, CLUSTER_BLOCKS, math.prod(cluster))
-        own = own_shared_bytes(cubin, name) + sizes.dynamic_shared
-        struct.pack_into("<I", whole, SHARED_WHOLE, SHARED_RESERVED + own)
+    if cubin.arch >= 90:
+        _pack_clusters(whole, image.cluster, sizes.grid)
     if cubin.arch >= 80:
-        first = 0 if newer else max(sizes.shared - SHARED_RESERVED, 0)
-        struct.pack_into("<I", whole, RESERVED_SIZE, SHARED_RESERVED)
-        struct.pack_into("<I", whole, RESERVED_END[newer], first + SHARED_USED)
-        struct.pack_into("<I", whole, RESERVED_FIRST[newer], first)
+        _pack_shared(whole, cubin, name, sizes)
     if sizes.workspace:
         high, low = divmod(sizes.workspace, 1 << 32)
         struct.pack_into("<II", whole, GRID_WORKSPACE[cubin.arch >= 90], high, low)
@@ -116,6 +106,26 @@ def constant_segment(
             _relocate(whole, place, relocation, lowered)
     struct.pack_into("<II", whole, lowered.constant_bytes - HEAP_BYTES, *sizes.heap)
     return bytes(whole)
+
+
+def _pack_clusters(bank: bytearray, asked: Dim3 | None, grid: Dim3) -> None:
+    """Write what bank 0 says of clusters from sm_90 on. asked: the size that the kernel asks for, if it does."""
+    cluster = asked or (1, 1, 1)
+    struct.pack_into("<4I3f", bank, ASKED_CLUSTER, asked is not None, *cluster, *(1 / blocks for blocks in cluster))
+    struct.pack_into("<3I", bank, CLUSTERS, *(n // each for n, each in zip(grid, cluster, strict=True)))
+    struct.pack_into("<I", bank, CLUSTER_BLOCKS, math.prod(cluster))
+
+
+def _pack_shared(bank: bytearray, cubin: Cubin, name: str, sizes: Sizes) -> None:
+    """Write what bank 0 says of a block's shared memory from sm_80 on: where the driver's part of it lies."""
+    newer = cubin.arch >= 90
+    first = 0 if newer else max(sizes.shared - SHARED_RESERVED, 0)
+    struct.pack_into("<I", bank, RESERVED_SIZE, SHARED_RESERVED)
+    struct.pack_into("<I", bank, RESERVED_END[newer], first + SHARED_USED)
+    struct.pack_into("<I", bank, RESERVED_FIRST[newer], first)
+    if newer:
+        own = own_shared_bytes(cubin, name) + sizes.dynamic_shared
+        struct.pack_into("<I", bank, SHARED_WHOLE, SHARED_RESERVED + own)
 
 
 def own_shared_bytes(cubin: Cubin, name: str) -> int:

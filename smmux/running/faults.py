@@ -54,20 +54,25 @@ def of_run(
         number = int(program.code["imm"][error.pc])
         if 0 <= number < len(program.traps):  # of rows that no compiler of ours made there may be none
             error = _trapped(error, program.traps[number])
+    _name_place(error, program, arguments.arrays)
+    if error.line is None and error.pc is not None and error.pc < len(program.instructions):
+        instruction = program.instructions[error.pc]  # in code without lines it alone tells the place
+        error.message += f", at {instruction.address:#06x} ({instruction.text})"
+    return error
+
+
+def _name_place(error: KernelError, program: Program, arrays: Sequence[NDArray[Any]]) -> None:
+    """Name the array and the element of an error that has an address. arrays: the arguments that are arrays."""
     if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
-        _blame_word(error, program, arguments.arrays)
+        _blame_word(error, program, arrays)
     if error.array_index is not None and error.address is not None:
-        _name_argument(error, program, arguments.arrays)
+        _name_argument(error, program, arrays)
     elif (place := _placed(error, program)) is not None:
         error.array, error.element, error.address = place[0].name, _in_place(*place), place[1]
     elif isinstance(error, OutOfBoundsError) and error.address is not None:
         error.array, error.element = _in_block(program, error)
         if program.instructions and error.message.startswith("local") and error.address < 0:
             error.message += f" (the stack of {program.local_bytes} bytes is full; `stack=` gives a thread more)"
-    if error.line is None and error.pc is not None and error.pc < len(program.instructions):
-        instruction = program.instructions[error.pc]  # in code without lines it alone tells the place
-        error.message += f", at {instruction.address:#06x} ({instruction.text})"
-    return error
 
 
 def _placed(error: KernelError, program: Program) -> tuple[Placed, int] | None:

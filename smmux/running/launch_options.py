@@ -139,7 +139,7 @@ def _size(name: str, value: Any) -> int:
     return 0 if value is None else integer(name, value, 0, 1 << 20)
 
 
-def _share(name: str, value: Any) -> int:
+def _relative_error(name: str, value: Any) -> int:
     """The check of a relative error, or of none: whether there is one."""
     if value is None:
         return 0
@@ -256,7 +256,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             None,
             None,
-            _share,
+            _relative_error,
             "simulate so many blocks of a large grid that its cycles are known to within this relative error at 95 % "
             "confidence, such as 0.01, and not all; `result.sampled` says how many, and how sure. Counters are in "
             "proportion to blocks. None for the whole grid",

@@ -28,6 +28,7 @@ from smmux.base.tracebacks import frames_to_caller
 from smmux.errors import LaunchError
 from smmux.language.placement import extent, root
 from smmux.language.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation
+from smmux.running.arguments import memory_of
 
 __all__ = ["NarrowWarning", "for_launch", "narrow", "narrowed_signatures"]
 
@@ -79,6 +80,7 @@ def narrowed_signatures(declared: Sequence[FunctionType]) -> Sequence[FunctionTy
 
 
 def _narrower(declared: Any) -> Any:
+    """A declared type with 32 bits where it has 64."""
     if isinstance(declared, Scalar):
         return Scalar(NARROWER.get(declared.name, declared.name))
     if isinstance(declared, ArrayAnnotation):
@@ -127,12 +129,12 @@ class _Narrowing:
 
 
 class _Buffer:
-    """The memory of an array, and its elements with 32 bits each."""
+    """The memory of an array as elements of its own type (`wide`), and as elements of half as many bits (`narrow`)."""
 
     def __init__(self, whole: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
         low, high = extent(whole)
         self.low, self.writeable = low, whole.flags.writeable
-        self.wide = _elements(whole, low, (high - low) // dtype.itemsize, dtype)
+        self.wide = memory_of(whole, low, (high - low) // dtype.itemsize, dtype)
         self.narrow = _converted(self.wide, name)
         self.before = self.narrow.copy()
 
@@ -155,20 +157,6 @@ class _Buffer:
         changed = (new != old).any(axis=1)
         if changed.any():
             self.wide[changed] = self.narrow[changed]
-
-
-class _Memory:
-    """So many elements from an address, which NumPy can wrap; it keeps their array alive."""
-
-    def __init__(self, array: NDArray[Any], low: int, count: int, dtype: np.dtype[Any]) -> None:
-        self.array = array
-        data = (low, not array.flags.writeable)
-        self.__array_interface__ = {"version": 3, "typestr": dtype.str, "shape": (count,), "data": data}
-
-
-def _elements(array: NDArray[Any], low: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """All elements of an array's memory in a row."""
-    return np.asarray(_Memory(array, low, count, dtype))
 
 
 def _converted(wide: NDArray[Any], name: str) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from smmux.gpus import Gpu
+from smmux.running.arguments import Buffer
 from smmux.running.snapshots import Snapshot
 
 __all__ = ["LEAST", "simulate"]
@@ -24,10 +25,8 @@ LEAST = 512
 dispatch.h."""
 
 
-def simulate(
-    run: Callable[..., Outcome], gpu: Gpu, buffers: Sequence[tuple[Any, int, int, bool]], total: int
-) -> Outcome:
-    """The outcome of a launch behind the same one. The arrays hold what one launch makes of them."""
+def simulate(run: Callable[..., Outcome], gpu: Gpu, buffers: Sequence[Buffer], total: int) -> Outcome:
+    """The outcome of a launch of `total` blocks behind the same one. The arrays hold what one launch makes of them."""
     before = Snapshot(buffers)
     twice = run(gpu, np.tile(np.arange(total, dtype=np.uint32), 2), again=total)
     before.restore()

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from smmux.errors import ConfigError, KernelError
 from smmux.gpus import Gpu
 from smmux.results.sampled import Sampled
+from smmux.running.arguments import Buffer
 from smmux.running.snapshots import Snapshot
 
 __all__ = ["Cluster", "Estimate", "estimate", "functional", "plan", "refuse", "scaled", "simulate"]
@@ -171,17 +172,17 @@ def functional(gpu: Gpu) -> Gpu:
 def simulate(
     run: Run,
     gpu: Gpu,
-    buffers: Sequence[tuple[Any, int, int, bool]],
+    buffers: Sequence[Buffer],
     total: int,
     wave: int,
-    share: float,
+    relative_error: float,
     outputs: bool,
 ) -> tuple[Outcome, Sampled | None]:
     """Simulate as many blocks as it takes; returns the outcome, scaled, and how sure it is: None if it is of all.
 
-    buffers: arrays, as the core takes them. share: half of the interval over
-    the estimate, at most. outputs: whether the other blocks run too, for their values alone; else the arrays stay as
-    they were.
+    buffers: the arrays of the launch. total: the blocks of the grid. wave: the blocks that all multiprocessors hold.
+    relative_error: half of the interval over the estimate, at most. outputs: whether the other blocks run too, for
+    their values alone; else the arrays stay as they were. Raises KernelError for a failure of the whole grid.
     """
     before = Snapshot(buffers)
     clusters = CLUSTERS
@@ -193,7 +194,7 @@ def simulate(
             before.restore()  # blocks may wait for others, which are not there: the whole grid shows whether it is that
             break
         found = estimate(np.frombuffer(outcome["starts"], np.uint64), outcome["counters"]["cycles"], places, wave)
-        if found.half <= share * found.cycles:
+        if found.half <= relative_error * found.cycles:
             if outputs:
                 others = np.setdiff1d(np.arange(total, dtype=np.uint32), blocks, assume_unique=True)
                 run(functional(gpu), others, True)
@@ -202,7 +203,7 @@ def simulate(
             sampled = Sampled(len(blocks), total, clusters, *_ends(found))
             return scaled(outcome, total / len(blocks), round(found.cycles)), sampled
         before.restore()
-        clusters *= max(2, min(8, math.ceil((found.half / (share * found.cycles)) ** 2)))
+        clusters *= max(2, min(8, math.ceil((found.half / (relative_error * found.cycles)) ** 2)))
     return run(gpu, None, False), None
 
 

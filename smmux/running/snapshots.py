@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from smmux.running.arguments import Buffer
 
 __all__ = ["Snapshot"]
 
@@ -16,15 +17,10 @@ PIECE = 1 << 20
 
 
 class Snapshot:
-    """What the arrays that a kernel may write held, and can hold again. buffers: as the core takes them."""
+    """What the arrays that a kernel may write held, and can hold again."""
 
-    def __init__(self, buffers: Sequence[tuple[Any, int, int, bool]]) -> None:
-        self._pieces = [
-            piece
-            for memory, _, size, writable in buffers
-            if writable
-            for piece in _pieces(np.frombuffer(memory, np.uint8, size))
-        ]
+    def __init__(self, buffers: Sequence[Buffer]) -> None:
+        self._pieces = [piece for buffer in buffers if buffer.writable for piece in _pieces(buffer)]
         self._kept = [piece.copy() if piece.any() else None for piece in self._pieces]
 
     def restore(self) -> None:
@@ -36,5 +32,7 @@ class Snapshot:
                 piece[:] = 0
 
 
-def _pieces(memory: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:
+def _pieces(buffer: Buffer) -> list[NDArray[np.uint8]]:
+    """The memory of a buffer, piece by piece."""
+    memory = np.frombuffer(buffer.memory, np.uint8, buffer.size)
     return [memory[start : start + PIECE] for start in range(0, memory.size, PIECE)]
