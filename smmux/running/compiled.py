@@ -174,7 +174,7 @@ def program_of(
         shared_bytes=fixed + held,
         dynamic_bytes=max(dynamic_shared - held, 0),
         reserved_bytes=reserved,
-        reserved_first=bool(image.shared_bytes),
+        reserved_first=cubin.arch >= 90 and image.shared_bytes > 0,
         smem_size=size,
         local_bytes=_stack_bytes(image, lowered.linked.instructions, stack),
         const=bytes(lowered.constant_bytes),

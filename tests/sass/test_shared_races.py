@@ -136,3 +136,26 @@ def test_a_finding_says_which_memory_it_is_about(arch: str) -> None:
     assert (race.array, race.address) == (None, 4 * (127 - race.first.thread[0]))
     races = kernel.simulate(1, 128, [given.copy(), given, 1], check="races").races
     assert {(race.array, 4 * (race.index or 0)) for race in races} == {("argument 0", race.address) for race in races}
+
+
+MIRRORED = r"""
+extern "C" __global__ void mirrored(int *out) {
+    __shared__ int s[64];
+    int reserved;
+    asm volatile("mov.u32 %0, %%reserved_smem_offset_begin;" : "=r"(reserved));
+    if (reserved < 0) out[0] = 1;
+    s[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("option", ["-O3", "-G"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_bytes_of_shared_memory_count_from_the_first_array(arch: str, option: str) -> None:
+    """What the driver reserves of a block lies in front of the kernel's own from sm_90 on, and behind it before."""
+    needed("nvcc", "nvdisasm")
+    kernel = smmux.load(MIRRORED, arch, [option])["mirrored"]
+    races = kernel.simulate(1, 64, [np.zeros(64, np.int32)], check="races").races
+    assert races
+    assert {race.address for race in races} <= {4 * element for element in range(64)}
