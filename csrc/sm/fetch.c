@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hints.h"
 #include "sm/scoreboard.h"
 
 void fetch_init(struct sm *sm) {
@@ -27,8 +28,8 @@ static uint32_t line_of(const struct sm *sm, uint32_t piece) {
 static bool has_entry(const struct sm_cache *c) { return c->misses.count < MAX_MISSES; }
 
 /* Look a piece of the program up and ask for its line if it is not there; where the cache
- * prefetches, for those behind it too. */
-static bool look_up(struct sm *sm, uint32_t piece) {
+ * prefetches, for those behind it too. Inlined: a warp looks up each piece that it comes to. */
+static ALWAYS_INLINE bool look_up(struct sm *sm, uint32_t piece) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
     const uint32_t line = line_of(sm, piece);
     struct settled *known = &sm->settled[line % (sizeof sm->settled / sizeof *sm->settled)];
