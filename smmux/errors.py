@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 __all__ = [
     "AllocationError",
     "BarrierError",
@@ -266,7 +264,8 @@ def integer(name: str, value: Any, low: int, high: int, unit: str = "", meaning:
 
 def boolean(name: str, value: Any) -> bool:
     """The value of an option that is on or off; ConfigError for all but True and False, as a text "no" is true, too."""
-    if not isinstance(value, bool | np.bool_):
+    numpy = sys.modules.get("numpy")  # without which there is no truth of NumPy's; to import it takes a while
+    if not isinstance(value, bool) and not (numpy and isinstance(value, numpy.bool_)):
         raise ConfigError(f"{name} must be True or False, not {value!r}")
     return bool(value)
 
