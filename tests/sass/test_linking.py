@@ -46,6 +46,21 @@ def test_constants_variables_and_virtual_functions(arch: str) -> None:
     assert "<text>:14" in module["areas"].listing()
 
 
+def test_variables_that_are_larger_than_the_file() -> None:
+    needed("nvcc", "nvdisasm", "nvlink")
+    source = """
+__device__ int counts[1 << 16];
+extern "C" __global__ void place(int *out) {
+    __shared__ int line[8192];
+    line[threadIdx.x * 200] = counts[threadIdx.x * 2000] + threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = line[(threadIdx.x ^ 1) * 200];
+}"""
+    out = np.zeros(32, np.int32)
+    smmux.load(source, options=["-rdc=true"])["place"].simulate(1, 32, [out])
+    assert (out == np.arange(32) ^ 1).all()
+
+
 @pytest.mark.parametrize("form", ["-cubin", "-dc"])
 def test_files_that_are_not_linked_yet(form: str, tmp_path: Path) -> None:
     needed("nvcc", "nvdisasm", "nvlink", "cuobjdump")

@@ -19,6 +19,9 @@ MACHINE = 190
 OBJECT_FILE = 1
 """e_type of what can be linked."""
 NOBITS, SYMTAB, RELA, REL = 8, 2, 4, 9
+WITHOUT_BYTES = (0, NOBITS, 0x70000007, 0x70000009, 0x7000000A)
+"""Kinds of sections that have a size and no bytes in the file; the last three are variables of device, local and shared
+memory in files that are not linked yet."""
 WHOLE = (2, 4)
 """Kinds of relocations of 64 bits."""
 MOST_BYTES = 1 << 46
@@ -99,7 +102,7 @@ class Elf:
         rows: list[Any] = [row.tolist() for row in np.frombuffer(data, _SECTION, count, start)] if count else []
         views, total = [], 0
         for _, kind, _, _, offset, size, _, _, align, _ in rows:
-            here = 0 if kind in (0, NOBITS) else size
+            here = 0 if kind in WITHOUT_BYTES else size
             if here and offset + here > len(data) or size > MOST_BYTES or align > MOST_BYTES:
                 damaged("a section lies beyond its end")
             total += here
