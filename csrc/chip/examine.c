@@ -300,6 +300,12 @@ void examine_heap_free(struct examiner *x, const struct event *e) {
     marks_forget(&x->marks, x->machine, e->address, 1u << e->log_size);
 }
 
+void examine_flag(struct examiner *x, const struct event *e, uint32_t sm) {
+    const uint32_t slot = sm * x->order.slots + e->warp;
+    order_now(&x->order);
+    order_hand_on(&x->order, slot, event_addresses(e), e->active, e->publishes, e->looks);
+}
+
 void examine_access(struct examiner *x, const struct event *e, uint32_t sm) {
     const struct uop *u = &x->machine->program->code[e->pc];
     const uint32_t slot = sm * x->order.slots + e->warp;

@@ -56,13 +56,16 @@ static void note_accesses(struct marks *m, const struct program *p) {
 }
 
 bool marks_look(const struct program *p, const struct marks *m) {
-    bool looks = false;
+    bool looks = false, shared = false, fences = false;
     for (uint32_t pc = 0; pc < p->count; pc++) {
         const struct uop *u = &p->code[pc];
-        looks |= m->polls[pc] || (u->op == OP_ATOM_GLOBAL && u->dst_count) ||
-                 (u->op == OP_LD_GLOBAL && sass_is_strong(u));
+        const bool polls = m->polls[pc], atomic = u->dst_count;
+        looks |= (u->op == OP_LD_GLOBAL && (polls || sass_is_strong(u))) ||
+                 (u->op == OP_ATOM_GLOBAL && atomic);
+        shared |= (u->op == OP_LD_SHARED && polls) || (u->op == OP_ATOM_SHARED && atomic);
+        fences |= u->op == OP_MEMBAR;
     }
-    return looks;
+    return looks || (shared && fences);
 }
 
 /* Do accesses of an instruction matter? */

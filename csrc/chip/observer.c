@@ -27,6 +27,7 @@ enum error observer_create(struct observer **out, struct machine *m, struct faul
     for (uint32_t pc = 0; !e && pc < m->program->count; pc++) any |= o->examiner.marks.watched[pc];
     if (any) {
         m->watched = o->examiner.marks.watched;
+        m->polls = o->examiner.marks.polls;
         return OK;
     }
     observer_free(o);
@@ -73,6 +74,7 @@ void observer_follow(struct observer *o) {
             const struct event *e = (const struct event *)n->at;
             switch ((enum event_kind)e->kind) {
             case EVENT_ACCESS: examine_access(&o->examiner, e, sm); break;
+            case EVENT_FLAG: examine_flag(&o->examiner, e, sm); break;
             case EVENT_HEAP_FREE: examine_heap_free(&o->examiner, e); break;
             default: order_event(&o->examiner.order, e, sm); break;
             }

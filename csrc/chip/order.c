@@ -143,6 +143,7 @@ void order_event(struct order *o, const struct event *e, uint32_t sm) {
     case EVENT_FENCE: fence(o, e, first, now); break;
     case EVENT_SYNCWARP: o->warp[first + e->warp].meet = now; break;
     case EVENT_ACCESS:
+    case EVENT_FLAG:
     case EVENT_HEAP_FREE: break;
     }
 }

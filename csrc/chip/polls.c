@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/decoder.h"
+#include "kernel/sass.h"
 
 /* Registers and predicates, as the ids of struct deps. */
 #define IDS (MAX_REGS + MAX_PREDS + 1)
@@ -33,6 +34,16 @@ static bool writes(const struct uop *u, uint32_t id) {
     return false;
 }
 
+/* Compiled code says itself which loads of global memory are no data. */
+static bool may_wait(const struct program *p, uint32_t pc) {
+    const uint32_t op = p->code[pc].op;
+    return op == OP_LD_SHARED || (op == OP_LD_GLOBAL && !p->sass);
+}
+
+static bool is_branch(const struct uop *u) {
+    return u->op == OP_BRA || (u->op == OP_SASS_CONTROL && u->sub == SASS_BRA);
+}
+
 /* Does the instruction store, print or wait at a barrier? A loop with such a one does not just
  * wait. */
 static bool acts(const struct uop *u) {
@@ -43,6 +54,7 @@ static bool acts(const struct uop *u) {
     case OP_ATOM_SHARED:
     case OP_BAR_SYNC:
     case OP_PRINT: return true;
+    case OP_SASS_CONTROL: return u->sub == SASS_BAR;
     default: return false;
     }
 }
@@ -123,20 +135,28 @@ static void find_first_looks(const struct loop *l, uint32_t load, uint8_t *polls
     }
 }
 
+/* Does it load from the same place in each round? */
+static bool is_fixed(const struct loop *l, const struct uop *u) {
+    const uint32_t row = l->p->sass ? ~(uint32_t)u->aux >> SASS_ROW & 0xffffu : ROW_NONE;
+    if (row < IDS && l->varies[row]) return false;
+    return u->a & ROW_UNIFORM || u->a >= l->p->registers || !l->varies[u->a];
+}
+
+/* Of loads of shared memory compiled code leaves in a loop that stores nothing, at one place, those
+ * alone that others may change meanwhile. */
 static void look_at_loop(const struct program *p, uint32_t first, uint32_t last, uint8_t *polls) {
     struct loop l = {.p = p, .first = first, .last = last};
     bool loads = false;
     for (uint32_t pc = first; pc <= last; pc++) {
         if (acts(&p->code[pc])) return;
-        loads |= p->code[pc].op == OP_LD_GLOBAL;
+        loads |= may_wait(p, pc);
     }
     if (!loads) return;
     find_varying(&l);
     for (uint32_t pc = first; pc <= last; pc++) {
         const struct uop *u = &p->code[pc];
-        if (u->op != OP_LD_GLOBAL || !decides(&l, pc)) continue;
-        const bool fixed = u->a & ROW_UNIFORM || u->a >= p->registers || !l.varies[u->a];
-        const uint8_t poll = fixed ? POLL_FIXED : POLL_MOVING;
+        if (!may_wait(p, pc) || !(p->sass || decides(&l, pc))) continue;
+        const uint8_t poll = is_fixed(&l, u) ? POLL_FIXED : POLL_MOVING;
         if (polls[pc] < poll) polls[pc] = poll;
         find_first_looks(&l, pc, polls);
     }
@@ -148,6 +168,6 @@ void polls_find(const struct program *p, uint8_t *polls) {
         polls[pc] = loads && sass_feeds_swap(p, pc) ? POLL_FIXED : POLL_NONE;
     }
     for (uint32_t pc = 0; pc < p->count; pc++)
-        if (p->code[pc].op == OP_BRA && (uint32_t)p->code[pc].imm <= pc)
+        if (is_branch(&p->code[pc]) && (uint32_t)p->code[pc].imm <= pc)
             look_at_loop(p, (uint32_t)p->code[pc].imm, pc, polls);
 }

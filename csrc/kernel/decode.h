@@ -159,4 +159,11 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
                           uint32_t buffer_count, struct fault *fault);
 void program_free(struct program *p);
 
+/* What a load waits for, as chip/polls.h finds out. */
+enum poll {
+    POLL_NONE,
+    POLL_MOVING, /* decides whether its loop goes on, which stores nothing: waits, or searches */
+    POLL_FIXED,  /* and loads from the same place each time: waits */
+};
+
 #endif

@@ -13,8 +13,11 @@
 #define SASS_DONE    4u /* shift in ~aux: predicate that says where an atomic is done */
 #define SASS_STRONG                                                                                \
     0x100u /* in ~aux of a global access: other SMs are meant to see it, or to be seen */
-#define SASS_WAYS     0x1ffu /* bits of ~aux that the compiler fills in, */
-#define SASS_ROW      9u     /* and shift of the row that the decoder puts behind them */
+#define SASS_NEAR                                                                                  \
+    0x200u /* in ~aux of a global access: other threads of the block are, which matters for shared \
+              memory */
+#define SASS_WAYS     0x3ffu /* bits of ~aux that the compiler fills in, */
+#define SASS_ROW      10u    /* and shift of the row that the decoder puts behind them */
 #define SHARED_HIGH   1u     /* high word of generic addresses of shared memory, */
 #define LOCAL_HIGH    2u     /* and of local memory */
 #define ROUTINE_HIGH  4u     /* high word of addresses of routines outside of the code */
@@ -59,6 +62,11 @@ static inline bool sass_is_generic(const struct uop *u) {
  * and those of atomic variables. */
 static inline bool sass_is_strong(const struct uop *u) {
     return (u->flags & INSN_WIDE) && (~(uint32_t)u->aux & SASS_STRONG);
+}
+
+/* Does it speak to other threads of its block at least? */
+static inline bool sass_is_told(const struct uop *u) {
+    return (u->flags & INSN_WIDE) && (~(uint32_t)u->aux & (SASS_STRONG | SASS_NEAR));
 }
 
 /* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX",

@@ -259,6 +259,7 @@ static const struct named_number sass_fields[] = {
     {"DONE", SASS_DONE},
     {"GENERIC", SASS_GENERIC},
     {"STRONG", SASS_STRONG},
+    {"NEAR", SASS_NEAR},
     {"SHARED_HIGH", SHARED_HIGH},
     {"LOCAL_HIGH", LOCAL_HIGH},
     {"ROUTINE_HIGH", ROUTINE_HIGH},

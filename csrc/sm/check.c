@@ -115,7 +115,18 @@ static void note(struct sm *sm, const struct block *b, enum event_kind kind, uin
 }
 
 void check_fence(struct sm *sm, uint32_t warp) {
-    note(sm, &sm->blocks[sm->warps[warp].block], EVENT_FENCE, warp);
+    const struct block *b = &sm->blocks[sm->warps[warp].block];
+    struct check *c = sm->check;
+    const uint32_t now = check_epoch(c);
+    flags_fence(&c->flags, warp, b->warp_slots, interval_of(sm, b)->start, now);
+    note(sm, b, EVENT_FENCE, warp);
+}
+
+void check_flags(const struct memop *op) {
+    struct check *c = op->sm->check;
+    bool publishes, looks;
+    if (flags_access(&c->flags, op, &publishes, &looks) && op->sm->m->watched)
+        events_flag(&c->events, op, publishes, looks);
 }
 
 void check_heap_free(struct sm *sm, uint32_t warp, uint32_t address, uint32_t log_size) {
@@ -136,6 +147,7 @@ static void forget(struct check *c) {
     memset(c->second, 0, c->piece_count * sizeof *c->second);
     for (uint32_t i = 0; c->atomics && i < 2; i++)
         memset(c->atomic[i], 0, c->piece_count * sizeof *c->atomic[i]);
+    memset(&c->flags, 0, sizeof c->flags);
     c->epoch = 1;
     for (uint32_t i = 0; i < MAX_BLOCKS; i++)
         c->blocks[i].start = 1u << TAG_EPOCH, c->blocks[i].fresh[0] = c->blocks[i].fresh[1] = 0;
@@ -152,8 +164,11 @@ void check_start(struct sm *sm, const struct block *b) {
     const uint32_t now = check_epoch(sm->check);
     *interval_of(sm, b) = (struct interval){.start = now, .fresh = {now, now}};
     note(sm, b, EVENT_START, 0);
-    for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1)
-        sm->check->exits[__builtin_ctzll(slots)].late = 0;
+    for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(slots);
+        sm->check->exits[warp].late = 0;
+        flags_start(&sm->check->flags, warp);
+    }
 }
 
 void check_grant(struct sm *sm, const struct block *b) {

@@ -6,6 +6,8 @@
 
 #include "sm/lsu.h"
 
+#define FLAGS_APART 148u /* bytes between what stands for a word of one block and of the next */
+
 bool events_init(struct events *e, const struct config *cfg) {
     /* An instruction comes with two syncwarps at most, and may complete a barrier or call free
      * for each lane, for each slot; blocks start, and barriers end, for other reasons once a clock.
@@ -48,6 +50,18 @@ void events_heap_free(struct events *e, const struct sm *sm, const struct block 
     event->kind = EVENT_HEAP_FREE;
     event->address = address;
     event->log_size = (uint8_t)log_size;
+}
+
+void events_flag(struct events *e, const struct memop *op, bool publishes, bool looks) {
+    const struct block *b = &op->sm->blocks[op->w->block];
+    struct event *event = next_event(e, op->sm, b, EVENT_WORDS + LANE_WORDS);
+    event->kind = EVENT_FLAG;
+    event->warp = (uint8_t)op->warp;
+    event->active = op->active;
+    event->publishes = publishes;
+    event->looks = looks;
+    uint32_t *lanes = (uint32_t *)(event + 1);
+    for (uint32_t i = 0; i < 32; i++) lanes[i] = op->addr[i] + b->id * FLAGS_APART;
 }
 
 void events_access(struct events *e, const struct memop *op) {

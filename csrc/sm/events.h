@@ -14,6 +14,7 @@ enum event_kind {
     EVENT_SYNCWARP,  /* its lanes have met */
     EVENT_ACCESS,    /* it loads, stores or does an atomic; addresses follow, 32 bits per lane, and
                       * what a store stores, 32 lanes of each word */
+    EVENT_FLAG,      /* it publishes, or looks, in shared memory: addresses follow */
     EVENT_HEAP_FREE, /* it gives memory of the heap back */
 };
 
@@ -29,8 +30,10 @@ struct event {
     uint8_t kind, warp;
     union {
         bool settled;     /* the warp waits for no load and no atomic: it knows what they said */
+        bool publishes;   /* of a flag, */
         uint8_t log_size; /* of the memory that is given back: log2 of its bytes */
     };
+    bool looks; /* and this too */
 };
 
 #define EVENT_WORDS  (sizeof(struct event) / 8)
@@ -71,5 +74,7 @@ void events_heap_free(struct events *e, const struct sm *sm, const struct block 
                       uint32_t address, uint32_t log_size);
 /* Note an access to global memory that issues. */
 void events_access(struct events *e, const struct memop *op);
+/* Note that an access to shared memory publishes, or looks. */
+void events_flag(struct events *e, const struct memop *op, bool publishes, bool looks);
 
 #endif

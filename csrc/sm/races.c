@@ -55,8 +55,8 @@ static void find_race(const struct visit *v, enum access_class class, uint32_t p
     if (class == BY_ATOMIC && !v->check->atomics) return;
     uint32_t pc = 0;
     const uint32_t tag = unordered(v, class, piece, lane, &pc);
-    if (!tag || (class != BY_STORE && barrier_words_polled(v->op, address_of(v, piece), pc)))
-        return;
+    if (!tag || flags_between(&v->check->flags, v->op, address_of(v, piece), pc)) return;
+    if (class != BY_STORE && barrier_words_polled(v->op, address_of(v, piece), pc)) return;
     found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
 }
 
@@ -113,9 +113,12 @@ static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lan
     else find_same(v, piece, lane);
 }
 
-/* Does an atomic read? To exchange without looking at what was there is to store. */
+/* Does an atomic read? To exchange without looking at what was there is to store, and to set or
+ * clear bits so is to initialise those. */
 static bool reads(const struct uop *u) {
-    return (u->sub != ATOM_EXCH && u->sub != ATOM_EXCH64) || u->dst_count;
+    const uint32_t s = u->sub;
+    const bool bits = s == ATOM_AND || s == ATOM_OR || s == ATOM_AND64 || s == ATOM_OR64;
+    return !bits && (u->dst_count || (s != ATOM_EXCH && s != ATOM_EXCH64));
 }
 
 static void examine(const struct visit *v, uint32_t piece, uint32_t lane) {
@@ -177,6 +180,7 @@ static struct visit visit_of(const struct memop *op) {
                           .start = i->start,
                           .fresh = i->fresh[dynamic],
                           .known = c->known[op->warp],
+                          .heard = c->flags.heard[op->warp],
                           .tag = c->epoch << TAG_EPOCH | op->warp << 5,
                           .base = base,
                           .pieces = op->u->width >> c->shift,
@@ -190,6 +194,7 @@ void check_access(const struct memop *op, const uint8_t shape[2]) {
     struct visit v = visit_of(op);
     if (op->u->op == OP_ST_SHARED) lsu_data_rows(op, v.data);
     if (c->atomics || !races_none(&v, shape)) visit_lanes(&v);
+    check_flags(op);
 }
 
 void check_copy(const struct memop *op, const uint32_t to[32], uint32_t lanes) {

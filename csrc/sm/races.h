@@ -11,6 +11,7 @@ struct visit {
     const struct block *b;
     uint32_t start, fresh;       /* of the block's interval */
     const uint32_t (*known)[32]; /* of the warp */
+    const uint32_t *heard;       /* by warp slot: what flags have told the warp of it */
     uint32_t tag;                /* of the instruction: lane 0 */
     uint32_t base;               /* of the part in the SM's shared memory */
     uint32_t skew;               /* of its pieces: the base's remainder */
@@ -46,16 +47,21 @@ static inline bool known(const struct visit *v, uint32_t tag, uint32_t lane) {
     return tag < v->known[lane][tag & TAG_LANE];
 }
 
-/* Does a barrier or a syncwarp stand between the earlier access and this lane's? */
+/* Does a barrier or a flag order the earlier access before all that the warp does now? */
+static inline bool before(const struct visit *v, uint32_t tag) {
+    return tag < v->start || tag < v->heard[(tag & TAG_WARP) >> 5];
+}
+
+/* Does a barrier, a flag or a syncwarp stand between the earlier access and this lane's? */
 static inline bool ordered(const struct visit *v, uint32_t tag, uint32_t lane) {
-    if (tag < v->start) return true;
+    if (before(v, tag)) return true;
     if ((tag ^ v->tag) & TAG_WARP) return false;
     return (tag & TAG_LANE) == lane || known(v, tag, lane);
 }
 
 /* Is a tag not needed to find races any more, given this lane's access? */
 static inline bool replaceable(const struct visit *v, uint32_t tag, uint32_t lane) {
-    if (tag < v->start || !((tag ^ (v->tag | lane)) & TAG_THREAD)) return true;
+    if (before(v, tag) || !((tag ^ (v->tag | lane)) & TAG_THREAD)) return true;
     return !((tag ^ v->tag) & TAG_WARP) && known(v, tag, lane);
 }
 

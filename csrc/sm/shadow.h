@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "sm/check.h"
+#include "sm/flags.h"
 
 /* A tag names the thread that accessed a piece: epoch | several | warp slot | lane; 0: none. The
  * epoch counts barriers of the SM, so that all tags of an earlier interval, or of an earlier block,
@@ -68,6 +69,7 @@ struct check {
     /* Words that are asynchronous barriers: 1 + address; the oldest make way. */
     uint32_t barriers[MOST_BARRIERS];
     uint32_t barrier_count;
+    struct flags flags;
     struct events events;
     struct findings findings;
 };
@@ -79,6 +81,8 @@ static inline uint32_t first_thread(const struct block *b, uint32_t warp) {
 
 /* Begin an epoch; returns the smallest tag of accesses from now on. */
 uint32_t check_epoch(struct check *c);
+/* Let an access to shared memory publish what its warp has done, or look what others have. */
+void check_flags(const struct memop *op);
 /* Count a finding in a block at cycle t. */
 void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found);
 

@@ -82,6 +82,7 @@ struct machine {
     uint32_t accesses;      /* of a block to be recorded on each SM */
     uint32_t trace;         /* events of a time line on each SM, see trace.h */
     uint32_t check;         /* enum check_mode */
+    const uint8_t *polls;   /* per instruction: enum poll; NULL: none does */
     const uint8_t *watched; /* per instruction: whether the check of global memory looks at it;
                                NULL: at none */
 };

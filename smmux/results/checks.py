@@ -277,8 +277,8 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     divergent = any(_kind(record) == "divergence" for record in records)
     copies = _copied_barriers(program.instructions) if divergent else {}
     for record in records:
-        if len({copies.get(pc, pc) for pc in record["pc"].tolist()}) == 1 and _kind(record) == "divergence":
-            continue  # one barrier, in front of which some warps have diverged
+        if _kind(record) == "divergence" and _same_barrier(copies, *record["pc"].tolist()):
+            continue  # in front of which some warps have diverged
         finding = _finding(record, program, grid, block)
         sides = (finding.first, finding.second)
         key = (finding.kind, frozenset((side.place, side.action) for side in sides))
@@ -297,22 +297,27 @@ def _kind(record: Any) -> str:
     return name
 
 
-def _copied_barriers(instructions: Sequence[Instruction]) -> dict[int, int]:
-    """Barriers of compiled code that are copies for warps that have diverged, and the barriers that all others take.
+def _same_barrier(copies: Mapping[int, set[int]], first: int, second: int) -> bool:
+    """Whether two barriers are one of the source."""
+    return not copies.get(first, {first}).isdisjoint(copies.get(second, {second}))
+
+
+def _copied_barriers(instructions: Sequence[Instruction]) -> dict[int, set[int]]:
+    """Barriers of compiled code that are copies for warps that have diverged, and of which others each is a copy.
 
     The assembler puts a branch in front of barriers of which it does not know that all lanes of a warp reach them at
     once: `BRA.DIV` to copies, which end with a jump behind the barriers, or `BRA.CONV` over copies to the barriers.
-    Lanes that have diverged take the copies, one group after the other.
+    Lanes that have diverged take the copies, one group after the other. For sm_75 a routine has one copy for all.
     """
-    found: dict[int, int] = {}
+    found: dict[int, set[int]] = {}
     for pc, branch in enumerate(instructions):
         if branch.opcode != "BRA" or not {"DIV", "CONV"} & {*branch.modifiers}:
             continue
         target, behind = _target(branch), pc + 1
         first, copy = (behind, target) if "DIV" in branch.modifiers else (target, behind)
-        end = next((i for i in range(copy, len(instructions)) if _ends(instructions[i])), len(instructions))
-        copied = _barriers(instructions, copy, end)
-        found.update(zip(copied, _barriers(instructions, first, len(instructions))[: len(copied)], strict=False))
+        originals = _barriers(instructions, first, len(instructions))
+        for each, original in zip(_copies(instructions, copy), originals, strict=False):
+            found.setdefault(each, set()).add(original)
     return found
 
 
@@ -321,14 +326,28 @@ def _target(branch: Instruction) -> int:
     return next((each.target for each in branch.operands if each.target is not None), 0) // INSTRUCTION_BYTES
 
 
-def _ends(instruction: Instruction) -> bool:
-    """Whether no lane goes on behind the instruction."""
-    return instruction.guard is None and instruction.opcode in ("BRA", "EXIT") and not instruction.modifiers
+def _end(instructions: Sequence[Instruction], start: int) -> int:
+    """The first instruction from one on behind which no lane goes on."""
+    for pc in range(start, len(instructions)):
+        each = instructions[pc]
+        if each.guard is None and (each.opcode == "RET" or (each.opcode in ("BRA", "EXIT") and not each.modifiers)):
+            return pc
+    return len(instructions)
 
 
 def _barriers(instructions: Sequence[Instruction], start: int, end: int) -> list[int]:
     """The barriers between two instructions, by number."""
     return [pc for pc in range(start, end) if instructions[pc].opcode == "BAR"]
+
+
+def _copies(instructions: Sequence[Instruction], start: int) -> list[int]:
+    """The copies of barriers from an instruction on, and in routines that are called there."""
+    found = []
+    for pc in range(start, _end(instructions, start)):
+        found += _barriers(instructions, pc, pc + 1)
+        if instructions[pc].opcode == "CALL" and (routine := _target(instructions[pc])):
+            found += _barriers(instructions, routine, _end(instructions, routine))
+    return found
 
 
 def _action(program: Program, pc: int, in_global: bool) -> str:

@@ -279,7 +279,7 @@ extern "C" __global__ void two_barriers(int *out, int rounds) {
 """
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90"])
 @pytest.mark.parametrize(("kernel", "lines"), [("late_lanes", set()), ("unrolled", set()), ("two_barriers", {27, 28})])
 def test_a_barrier_and_its_copy_for_late_lanes_are_one(kernel: str, lines: set[int], arch: str) -> None:
     needed("nvcc", "nvdisasm")

@@ -22,7 +22,7 @@ extern "C" __global__ void counts(int *a, int shared) {
 
 extern "C" __global__ void turns(int *a, int shared) {
     __shared__ char s[64];
-    volatile char *p = shared ? s : (char *)a;
+    char *p = shared ? s : (char *)a;
     p[threadIdx.x] = threadIdx.x;
     a[threadIdx.x] = p[63 - threadIdx.x];
 }

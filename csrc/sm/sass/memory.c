@@ -196,7 +196,7 @@ static bool serve_far(struct memop *op) {
     op->active = differ ? alike(high, left) : left;
     op->spanned = !high[lane]; /* local memory lies elsewhere */
     as.op = (uint8_t)in_space(op->u->op, high[lane]);
-    as.aux |= (int32_t)~SASS_STRONG; /* it names no array */
+    as.aux |= (int32_t) ~(SASS_STRONG | SASS_NEAR); /* it names no array */
     if (as.op == OP_COUNT || (high[lane] && !generic))
         return lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS,
                          (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));

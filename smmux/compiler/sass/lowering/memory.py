@@ -17,6 +17,8 @@ GENERIC: int = _core.SASS_FIELDS["GENERIC"]
 STRONG: int = _core.SASS_FIELDS["STRONG"]
 """Of a load that sees what other SMs have written, or a store that they are to see: volatile ones, those that acquire
 or release, and of atomic variables."""
+NEAR: int = _core.SASS_FIELDS["NEAR"]
+"""The same between threads of one block."""
 BEYOND = frozenset(("GPU", "SYS"))
 """How far a strong access reaches, where that is beyond the L1."""
 FORM: int = _core.SASS_FIELDS["FORM"]
@@ -39,9 +41,11 @@ def _loads(rows: Rows, i: Instruction, op: str, space: int) -> None:
 
 
 def _strong(i: Instruction, op: str) -> int:
-    """STRONG of an access to global memory that is, as one to a device's registers (MMIO), else 0."""
+    """STRONG of an access to global memory that is, as one to a device's registers (MMIO), or NEAR; else 0."""
     words = set(i.modifiers)
-    return STRONG if op.endswith("global") and {"STRONG", "MMIO"} & words and BEYOND & words else 0
+    if not op.endswith("global") or not {"STRONG", "MMIO"} & words:
+        return 0
+    return STRONG if BEYOND & words else NEAR
 
 
 def _destination(rows: Rows, operand: Operand, width: int) -> dict[str, int]:
@@ -86,8 +90,8 @@ def address_of(i: Instruction) -> Operand:
 
 
 def address_fields(rows: Rows, address: Operand, wide: bool, generic: int = 0, done: int = PT) -> dict[str, int]:
-    """The fields of an address. wide: it has 64 bits, as of global memory. generic: GENERIC or 0, and STRONG. done:
-    predicate that says where an atomic is done."""
+    """The fields of an address. wide: it has 64 bits, as of global memory. generic: GENERIC or 0, with STRONG or NEAR.
+    done: predicate that says where an atomic is done."""
     base = address.base is not None and address.base != RZ
     if address.select not in (("", "64", "U32") if wide else ("", *SCALES)):
         raise Refused(f"[...{address.select}] is not simulated")
