@@ -1,4 +1,4 @@
-"""Flags in shared memory order what stands behind fences: latches, locks, barriers of atomics, and flags of one's own."""
+"""Flags in shared memory order what stands behind fences: latches, locks, barriers of atomics, and hand-made flags."""
 
 from __future__ import annotations
 

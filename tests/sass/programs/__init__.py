@@ -79,6 +79,7 @@ from tests.sass.programs import (  # noqa: E402
     elementwise,  # noqa: F401
     groups,  # noqa: F401
     language,  # noqa: F401
+    libraries,  # noqa: F401
     refused,  # noqa: F401
     warps,  # noqa: F401
 )
