@@ -149,7 +149,9 @@ def rates(bench: Bench) -> Iterator[Row]:
         "bssy, 30 clocks, bsync": [ins("BSSY", stall=15), ins("NOP", stall=15), ins("BSYNC", stall=5)],
         "warpsync": [ins("WARPSYNC.ALL", stall=5)],
         "yield": [ins("YIELD", stall=5)],
-        "eight adds, taken": [*[ins("FADD", d=24, a=8, b=8, stall=2)] * 7, ins("FADD", d=24, a=8, b=8, stall=5), branch(0)],
+        "eight adds, taken": [
+            *[ins("FADD", d=24, a=8, b=8, stall=2)] * 7, ins("FADD", d=24, a=8, b=8, stall=5), branch(0),
+        ],
     }  # fmt: skip
     for name, words in cases.items():
         for partitions, warps in ((1, 1), (1, 2), (1, 4), (1, 8), (4, 1), (4, 2), (4, 4), (4, 8)):
@@ -160,7 +162,8 @@ def rates(bench: Bench) -> Iterator[Row]:
             after = bench.run(program(body, switch=True), values)[np.arange(4 * warps) % 4 < partitions]
             begin, half, end = (after[:, register(number), 0].astype(np.int64) for number in (44, 45, 46))
             yield {
-                "case": name, "partitions": partitions, "warps": warps, "clocks": (end.max() - begin.min()) / (48 * warps),
+                "case": name, "partitions": partitions, "warps": warps,
+                "clocks": (end.max() - begin.min()) / (48 * warps),
                 "of_a_warp": float(np.median(end - half)) / 32,
             }  # fmt: skip
 
