@@ -123,7 +123,7 @@ def branches(bench: Bench) -> Iterator[Row]:
             yield {"case": name, "stall": stall, "clocks": ((t[2] - t[1]) - (t[1] - t[0])) / 16}
 
 
-def rates(bench: Bench) -> Iterator[Row]:
+def branch_rates(bench: Bench) -> Iterator[Row]:
     """Clocks per round and partition where several warps take jumps: to the next instruction or line, with lanes that
     part and meet, not taken; of one partition or of all four."""
     apart = field(ins("ISETP", a=10, b=RZ, pd=2, stall=15), 76, 3, 2)  # P2 = R10 == 0
@@ -163,9 +163,8 @@ def rates(bench: Bench) -> Iterator[Row]:
             begin, half, end = (after[:, register(number), 0].astype(np.int64) for number in (44, 45, 46))
             yield {
                 "case": name, "partitions": partitions, "warps": warps,
-                "clocks": (end.max() - begin.min()) / (48 * warps),
-                "of_a_warp": float(np.median(end - half)) / 32,
+                "clocks": (end.max() - begin.min()) / (48 * warps), "of_a_warp": float(np.median(end - half)) / 32,
             }  # fmt: skip
 
 
-PROBES = {"code_ladder": ladder, "cold_code": cold_lines, "branches": branches, "branch_rates": rates}
+PROBES = {"code_ladder": ladder, "cold_code": cold_lines, "branches": branches, "branch_rates": branch_rates}

@@ -1,4 +1,4 @@
-"""Which sub-cores of a multiprocessor the warps of its blocks get."""
+"""Which sub-cores of a multiprocessor the warps of its blocks get, and how warps take turns in loops."""
 
 from __future__ import annotations
 
@@ -46,4 +46,24 @@ def warp_turns(bench: Bench) -> Iterator[Row]:
                     yield {"threads": threads, "worker": worker, "step": step, **row}
 
 
-PROBES: dict[str, Any] = {"warp_turns": warp_turns}
+LOOPS = ("chain8", "chain24", "chain96", "wide8", "wide24", "wide96", "loads", "roots")
+PARTS = 5
+
+
+def loop_turns(bench: Bench) -> Iterator[Row]:
+    """How far each of several warps is in a loop of 500 rounds: clocks at every fifth of them."""
+    card = bench.card
+    out, which, clocks = (card.alloc(size) for size in (4096, 128, 4 * 32 * (PARTS + 1)))
+    card.put(which, np.zeros(32, np.int32))
+    for kernel in LOOPS:
+        for warps in (4, 8, 16, 32):
+            for _ in range(2):  # the first time loads the code
+                bench.module("loops")[kernel](1, 32 * warps, clocks, out, which, np.int32(100))
+            times = card.get(clocks, (PARTS + 1) * warps, np.uint32).reshape(warps, -1).astype(np.int64)
+            for warp, row in enumerate((times - times.min()).tolist()):
+                yield {"kernel": kernel, "warps": warps, "warp": warp, **{str(i): t for i, t in enumerate(row)}}
+    for room in (out, which, clocks):
+        card.free(room)
+
+
+PROBES: dict[str, Any] = {"warp_turns": warp_turns, "loop_turns": loop_turns}
