@@ -119,7 +119,7 @@ class Gpu(_Parameters):
 
     def __post_init__(self) -> None:
         for what in ("name", "description"):
-            if not isinstance(getattr(self, what), str) or (what == "name" and not self.name):
+            if not isinstance(getattr(self, what), str):
                 raise ConfigError(f"the {what} of a machine must be a text, not {getattr(self, what)!r}")
         if isinstance(self.carveouts, Mapping):
             object.__setattr__(self, "carveouts", divided.from_plain(self.name, self.carveouts, PARAMETERS))
