@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import smmux
-from experiments.hardware.hopper.bench import Bench, Row
+from experiments.hardware.hopper.assembler import clock, ins, program
+from experiments.hardware.hopper.bench import Bench, Row, register
 from experiments.hardware.hopper.findings import rows
 from experiments.hardware.hopper.probe_calls import calls, meets
 from experiments.hardware.hopper.probe_code import branch_rates
@@ -74,6 +75,15 @@ def test_lanes_that_part_and_meet_take_a_cards_time_and_unit(bench: Bench) -> No
             assert row["clocks"] == pytest.approx(card[key], rel=limit, abs=0.2), key
         elif warps == "1":
             assert row["clocks"] == pytest.approx(card[key], rel=0.2), key
+
+
+@pytest.mark.parametrize("form", ["YIELD", "BSYNC", "WARPSYNC.ALL"])
+def test_what_no_lane_takes_part_in_costs_no_more_than_a_branch(bench: Bench, form: str) -> None:
+    """Behind a guard that is false in all lanes, four warps to a sub-core; a YIELD that is executed takes 51 clocks."""
+    words = [ins(form, guard=15, stall=5)]
+    body = [clock(40), *words * 16, clock(41)]
+    after = bench.run(program(body, loads=(0, 1)), bench.floats(16))
+    assert (after[:, register(41), 0] - after[:, register(40), 0]).max() < 16 * 11
 
 
 def test_groups_that_meet_take_a_cards_time_and_unit(bench: Bench) -> None:

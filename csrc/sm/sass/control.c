@@ -57,6 +57,7 @@ void sass_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at) 
 
 /* What an instruction of control does that decides how long it takes. */
 struct passage {
+    uint32_t sub;   /* which one it is; SASS_COUNT: no lane takes part */
     bool parted;    /* some of its lanes go on apart from others */
     bool whole;     /* there are no other lanes that it could wait for */
     uint32_t taken; /* lanes that go elsewhere than to the next instruction */
@@ -82,7 +83,7 @@ static bool falls_through(const struct sm *sm, const struct warp *w, const struc
 static uint32_t unit_clocks(const struct config *cfg, const struct uop *u,
                             const struct passage *p) {
     const uint32_t parting = p->parted ? cfg->cbu_clk : 0;
-    switch (u->sub) {
+    switch (p->sub) {
     case SASS_BSSY:
     case SASS_BSYNC: return cfg->cbu_clk + parting;
     case SASS_JUMP:
@@ -97,7 +98,7 @@ static uint32_t unit_clocks(const struct config *cfg, const struct uop *u,
 
 /* How many clocks after it has begun the warp goes on, if it does not fall through. */
 static uint32_t clocks_of(const struct config *cfg, const struct uop *u, const struct passage *p) {
-    switch (u->sub) {
+    switch (p->sub) {
     case SASS_BSYNC: return cfg->bsync_clk ? cfg->bsync_clk : cfg->lat_bra;
     case SASS_JUMP: return cfg->lat_bra + cfg->jump_clk;
     case SASS_YIELD: return cfg->lat_bra + (p->whole ? cfg->yield_clk : cfg->yield_parted);
@@ -334,7 +335,8 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         converge_leave(w, active);
     }
     p.whole = w->mask == w->live;
-    switch (active || u->sub == SASS_BRA ? u->sub : SASS_COUNT) {
+    p.sub = active || u->sub == SASS_BRA ? u->sub : SASS_COUNT;
+    switch (p.sub) {
     case SASS_BRA:
         p.taken = taken(u, w, &lanes, active);
         p.parted = p.taken && p.taken != w->mask;
