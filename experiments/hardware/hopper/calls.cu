@@ -1,5 +1,7 @@
 // Calls of functions, by name and by pointers that differ from lane to lane, jumps by a table, and lanes that take both
 // sides of a branch: clocks of so many rounds, by warp.
+#include "rounds.cuh"
+
 typedef float (*Function)(float);
 
 template <int N> __device__ __noinline__ float plain(float x) { return x * (N + 1.5f); }
@@ -12,20 +14,7 @@ __device__ Function const pointers[64] = {EIGHT(plain, 0),   EIGHT(plain, 8),   
                                           EIGHT(nested, 32), EIGHT(nested, 40), EIGHT(nested, 48), EIGHT(nested, 56)};
 
 // which: of each lane, in what it differs from others.
-#define KERNEL(name, first, round)                                                                                      \
-    extern "C" __global__ void name(unsigned *clocks, float *out, const int *which, int rounds) {                       \
-        int mine = which[threadIdx.x % 32];                                                                             \
-        float x = threadIdx.x;                                                                                          \
-        first;                                                                                                          \
-        __syncthreads();                                                                                                \
-        unsigned begin = clock();                                                                                       \
-        _Pragma("unroll 1") for (int i = 0; i < rounds; i++) {                                                          \
-            round;                                                                                                      \
-        }                                                                                                               \
-        unsigned end = clock();                                                                                         \
-        out[threadIdx.x] = x;                                                                                           \
-        if (threadIdx.x % 32 == 0) clocks[threadIdx.x / 32] = end - begin;                                              \
-    }
+#define KERNEL(name, first, round) ROUNDS(name, float, first, round)
 
 #define SCALED(n) asm volatile("mul.f32 %0, %0, %1;" : "+f"(x) : "f"(n + 1.25f))
 #define TARGET(n) "to" #n ": mul.f32 %0, %0, 0f3F80000" #n "; bra behind;\n"

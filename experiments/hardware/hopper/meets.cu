@@ -1,22 +1,12 @@
 // Lanes that meet: at collectives whose masks the compiler does not know, in groups of cooperative groups, and in parts of
 // a warp. Clocks of so many rounds, by warp.
 #include <cooperative_groups.h>
+
+#include "rounds.cuh"
 namespace cg = cooperative_groups;
 
 // which: of each lane, the lanes that it names, or the part that it takes.
-#define KERNEL(name, first, round)                                                                                      \
-    extern "C" __global__ void name(unsigned *clocks, unsigned *out, const unsigned *which, int rounds) {               \
-        unsigned mine = which[threadIdx.x % 32], x = threadIdx.x;                                                       \
-        first;                                                                                                          \
-        __syncthreads();                                                                                                \
-        unsigned begin = clock();                                                                                       \
-        _Pragma("unroll 1") for (int i = 0; i < rounds; i++) {                                                          \
-            round;                                                                                                      \
-        }                                                                                                               \
-        unsigned end = clock();                                                                                         \
-        out[threadIdx.x] = x;                                                                                           \
-        if (threadIdx.x % 32 == 0) clocks[threadIdx.x / 32] = end - begin;                                              \
-    }
+#define KERNEL(name, first, round) ROUNDS(name, unsigned, first, round)
 
 #define EIGHT auto tile = cg::tiled_partition<8>(cg::this_thread_block())
 KERNEL(alone, , x = x * 3 + mine)
