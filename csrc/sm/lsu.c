@@ -15,10 +15,10 @@
 #include "sm/pipe.h"
 #include "sm/record.h"
 #include "sm/room.h"
-#include "sm/sass/mbarrier.h"
 #include "sm/sass/memory.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
+#include "sm/shared_atomic.h"
 #include "sm/smem.h"
 
 void lsu_data_rows(const struct memop *op, const uint32_t *rows[4]) {
@@ -202,74 +202,6 @@ static ALWAYS_INLINE void shared_store(struct memop *op, uint8_t *shared, const 
     }
 }
 
-/* How many active lanes up to this one hit its word. */
-static ALWAYS_INLINE uint32_t same_word(const struct memop *op, uint32_t lane) {
-    uint32_t same = 0;
-    for (uint32_t other = 0; other <= lane; other++)
-        same += (op->active >> other & 1) && op->addr[other] == op->addr[lane];
-    return same;
-}
-
-static uint32_t shared_wide_atomic(struct memop *op, uint8_t *shared) {
-    const struct lanes lanes = memop_lanes(op);
-    const struct uop *u = op->u;
-    const uint32_t *b[2], *c[2];
-    uint32_t most = 0;
-    if (atom_is_barrier(u->sub)) return mbarrier_perform(op);
-    for (uint32_t i = 0; i < 2; i++) {
-        b[i] = operand_row(&lanes, u->data[2 + i]);
-        c[i] = operand_row(&lanes, u->swap[i]);
-    }
-    for (uint32_t left = op->active; left; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left), same = same_word(op, lane);
-        most = same > most ? same : most;
-        const uint64_t first = lane_pair(b[0], b[1], lane), second = lane_pair(c[0], c[1], lane);
-        const uint64_t old =
-            lane_wide_atomic(shared + op->addr[lane], (enum atom_op)u->sub, first, second);
-        for (uint32_t i = 0; i < u->dst_count; i++)
-            op->w->rows[u->data[i] * 32u + lane] = (uint32_t)(old >> 32 * i);
-    }
-    return most;
-}
-
-static uint32_t shared_quad_atomic(struct memop *op, uint8_t *shared) {
-    const struct lanes lanes = memop_lanes(op);
-    const struct uop *u = op->u;
-    uint32_t most = 0;
-    for (uint32_t left = op->active; left; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left), same = same_word(op, lane);
-        uint32_t first[4], second[4], old[4];
-        most = same > most ? same : most;
-        for (uint32_t i = 0; i < 4; i++) {
-            first[i] = operand_row(&lanes, u->swap[0] + i)[lane];
-            second[i] = operand_row(&lanes, u->swap[1] + i)[lane];
-        }
-        lane_quad_atomic(shared + op->addr[lane], (enum atom_op)u->sub, first, second, old);
-        for (uint32_t i = 0; i < u->dst_count; i++) op->w->rows[u->data[i] * 32u + lane] = old[i];
-    }
-    return most;
-}
-
-/* Perform the lanes one after another; returns how many lanes hit the word that most of them hit.
- */
-NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
-    if (op->u->width == 8) return shared_wide_atomic(op, shared);
-    if (op->u->width == 16) return shared_quad_atomic(op, shared);
-    const struct lanes lanes = memop_lanes(op);
-    const uint32_t *b = operand_row(&lanes, op->u->b), *c = operand_row(&lanes, op->u->c);
-    uint32_t most = 0;
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        if (!(op->active >> lane & 1)) continue;
-        const uint32_t same = same_word(op, lane);
-        most = same > most ? same : most;
-        const uint32_t first = b[lane], second = c[lane];
-        const uint32_t old =
-            lane_atomic(shared + op->addr[lane], (enum atom_op)op->u->sub, first, second);
-        if (op->u->dst_count) op->w->rows[op->u->d * 32u + lane] = old;
-    }
-    return most;
-}
-
 /* Does a load only say what a swap behind it compares? */
 static bool tries(const struct memop *op) {
     const struct program *p = op->sm->m->program;
@@ -307,26 +239,6 @@ static ALWAYS_INLINE void count_shared(struct memop *op, struct smem_cost cost) 
 static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
     if (op->u->op != OP_LD_SHARED && b->first_define == NEVER) b->first_define = op->t;
     if (op->u->op != OP_ST_SHARED) b->last_use = op->t;
-}
-
-/* Does it only ask whether it has won? */
-static bool asks(const struct uop *u) { return u->sub == ATOM_CAST || u->sub == ATOM_CAST64; }
-
-/* How often an atomic takes the passes of a load, of which so many lanes at most want one word. Of
- * those that only ask whether they have won (CAST) a word is for one: all others lose at once
- * (h200: shared_sums.csv). */
-static uint32_t atomic_passes(const struct config *cfg, const struct uop *u, uint32_t lanes) {
-    const bool compares =
-        asks(u) || u->sub == ATOM_CAS || u->sub == ATOM_CAS64 || u->sub == ATOM_CAS128;
-    return (compares ? cfg->smem_cas_passes : cfg->smem_atomic_passes) * (asks(u) ? 1 : lanes);
-}
-
-/* What comes later than what a load would get. */
-static void late_atomic(struct memop *op) {
-    const struct uop *u = op->u;
-    if (atom_is_barrier(u->sub)) mbarrier_late(op);
-    else if (asks(u) && u->dst_count)
-        lsu_set_ready(op, op->w->ready[u->data[0]] + op->sm->m->cfg->smem_cast_late, WAIT_SHARED);
 }
 
 /* Does a whole warp ask for words that lie as those that were looked at last? Then they are all
@@ -386,7 +298,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
             cost = smem_recall(known, m->cfg, op->addr, op->active, op->u->width);
         }
         if (op->u->op == OP_ATOM_SHARED)
-            cost.passes *= atomic_passes(m->cfg, op->u, shared_atomic(op, op->sm->shared));
+            cost.passes = shared_atomic_passes(op, cost.passes, shared_atomic(op));
         count_shared(op, cost);
         if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared, cost.shape);
         else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared, cost.shape);
@@ -394,7 +306,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op, const bool placed) {
         passes = cost.passes;
     }
     take_passes(op, passes, op->u->dst_count);
-    if (op->u->op == OP_ATOM_SHARED) late_atomic(op);
+    if (op->u->op == OP_ATOM_SHARED) shared_atomic_late(op);
     memop_next(op);
     return true;
 }

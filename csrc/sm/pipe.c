@@ -142,9 +142,12 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
         op->t = take_clocks(p, op->t, busy) + 1 - busy;
         p->back[core] = op->t + busy;
     }
+    /* A sub-core takes the banks every other clock at most. */
     if (op->u->dst_count)
         p->back[core] =
             later(p->back[core], op->t + later(cfg->pass_least, passes * cfg->pass_late));
+    else if (!out && passes > 1)
+        p->back[core] = later(p->back[core], op->t + passes * cfg->pass_late);
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
     if (out) {

@@ -402,6 +402,26 @@ uint32_t smem_cached(const struct config *cfg, const uint32_t addr[32], uint32_t
     return cloned_cached(cfg, addr, mask, width);
 }
 
+uint32_t smem_ways(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
+                   uint32_t width) {
+    const struct geometry g = geometry_of(cfg);
+    const uint32_t lanes = width <= 4 ? 32 : 128 / width;
+    uint32_t passes = 0;
+
+    for (uint32_t begin = 0; begin < 32; begin += lanes) {
+        uint8_t count[SMEM_MAX_BANKS] = {0};
+        uint32_t most = 1;
+
+        for (uint32_t lane = begin; lane < begin + lanes; lane++) {
+            if (!(mask >> lane & 1)) continue;
+            const uint8_t ways = ++count[addr[lane] >> g.bank_shift & g.bank_mask];
+            if (ways > most) most = ways;
+        }
+        passes += most;
+    }
+    return passes;
+}
+
 struct smem_cost smem_matrix(const struct config *cfg, const uint32_t addr[32], uint32_t mask) {
     if (cfg->smem_rule != 9) return smem_passes(cfg, addr, mask, 16);
     const struct geometry g = geometry_of(cfg);

@@ -63,6 +63,10 @@ static ALWAYS_INLINE struct smem_cost smem_passes(const struct config *cfg, cons
  * (CC 9.0): of 64 and 128 bits two and four at least, whatever neighbours name. */
 uint32_t smem_cached(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                      uint32_t width);
+/* How many passes an atomic takes on CC 9.0: one for each lane of the bank that most lanes want,
+ * also where they want the same word; of 64 bits half-warp by half-warp. */
+uint32_t smem_ways(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
+                   uint32_t width);
 /* As smem_passes, for the rows of a matrix, 16 bytes each, that eight lanes name. */
 struct smem_cost smem_matrix(const struct config *cfg, const uint32_t addr[32], uint32_t mask);
 

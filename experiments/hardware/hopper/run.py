@@ -29,6 +29,7 @@ from . import (
     probe_caches,
     probe_calls,
     probe_code,
+    probe_contended,
     probe_grid,
     probe_issue,
     probe_l2,
@@ -38,6 +39,7 @@ from . import (
     probe_memory,
     probe_panel,
     probe_pipe,
+    probe_polled,
     probe_refresh,
     probe_scatter,
     probe_sets,
@@ -50,7 +52,7 @@ from .cuda_driver import Card
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
     probe_loaded, probe_panel, probe_bursts, probe_sets, probe_l2, probe_turns, probe_refresh,
-    probe_lanes, probe_calls,
+    probe_lanes, probe_calls, probe_contended, probe_polled,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
