@@ -405,7 +405,12 @@ void converge_disperse(struct warp *w, const struct uop *code) {
 }
 
 void converge_yield(struct warp *w) {
+    const bool others = lanes_in(w, GROUP_YIELDED) != 0;
     put(w, w->pc + 1, w->mask, GROUP_YIELDED, 0);
+    if (others) {
+        w->mask = w->own->turns = 0;
+        if (go_on(w, 0)) return;
+    }
     settle(w);
 }
 
