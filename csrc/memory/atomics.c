@@ -62,6 +62,18 @@ static bool note_sector(struct slice *s, uint32_t sector) {
     return known;
 }
 
+/* Sums of floats on one word take longer than others (h200: atomic_kinds.csv). */
+static bool is_float(enum atom_op op) {
+    return op == ATOM_ADD_F32 || op == ATOM_ADD_FTZ_F32 || op == ATOM_ADD_F16X2 ||
+           op == ATOM_ADD_BF16X2;
+}
+
+/* Do all words of a sector take twice as long as those of others? There is twice as much to send of
+ * what compares, and sums of doubles come half as often (h200: atomic_kinds.csv). */
+static bool is_slow(enum atom_op op) {
+    return op == ATOM_CAS || op == ATOM_CAS64;
+}
+
 /* How long lanes of one sector hold a slice's pipeline, in hundredths of a clock. */
 static uint32_t sector_time(const struct partition *p, struct slice *s, const struct access *a,
                             uint32_t lanes) {
@@ -69,7 +81,8 @@ static uint32_t sector_time(const struct partition *p, struct slice *s, const st
     const uint32_t same = contention(a, lanes);
     const bool whole = bits_count(lanes) * a->width == same << ATOM_LOCK_SHIFT;
     const uint32_t fresh = known || a->dst[0] == OPERAND_NONE ? 0 : p->atom_sector;
-    return same * ((whole ? p->atom_whole : p->atom_unit) + fresh);
+    const uint32_t all = p->atom_whole << is_slow((enum atom_op)a->sub);
+    return same * ((whole ? all : p->atom_unit) + fresh);
 }
 
 uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct request *r) {
@@ -86,8 +99,7 @@ uint32_t atomics_clocks(const struct partition *p, struct slice *s, const struct
 uint64_t atomics_lock(struct partition *p, struct slice *s, const struct request *r,
                       uint64_t tick) {
     const enum atom_op op = (enum atom_op)r->access->sub;
-    const bool sum = op == ATOM_ADD_F32 || op == ATOM_ADD_FTZ_F32;
-    const uint64_t each = sum && p->atom_float ? p->atom_float : p->atom_interval;
+    const uint64_t each = is_float(op) && p->atom_float ? p->atom_float : p->atom_interval;
     const uint64_t done = tick + each * contention(r->access, r->lanes);
     for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
     p->stats.atomics++;
