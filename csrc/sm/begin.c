@@ -27,6 +27,7 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     if (p->copies) memset(&sm->copies[slot], 0, sizeof *sm->copies);
     if (p->arrives) memset(&sm->arrivals[slot], 0, sizeof *sm->arrivals);
     sm->trying &= ~(1ull << slot);
+    sm->accessed &= ~(1ull << slot);
     uint32_t *special = w->rows + p->registers * 32u, index[3];
     dims_index(dims, b->id, index);
     uint32_t x = first_thread % dims->block[0], y = first_thread / dims->block[0] % dims->block[1],

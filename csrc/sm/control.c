@@ -25,21 +25,23 @@ static void issue_exit(struct sm *sm, uint32_t warp, uint32_t active, uint64_t t
 }
 
 /* A fence holds the warp until its own accesses are answered; in compiled code no less than its
- * scope says (enum sass_fence), and until those before it have let it go on. */
+ * scope says (enum sass_fence), and until those before it have let it go on. One behind accesses
+ * takes as long if these have been answered (h200: answers.csv). */
 static void issue_membar(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
     const struct config *cfg = sm->m->cfg;
     struct warp *w = &sm->warps[warp];
     warp_goto(w, w->pc + 1);
     if (u->imm != FENCE_PLAIN) {
-        const bool stores = w->accesses_pending > w->loads_pending;
+        const bool behind = sm->accessed >> warp & 1;
         uint64_t until = t + (u->imm == FENCE_SYSTEM ? cfg->fence_system
-                              : stores               ? cfg->fence_stores
+                              : behind               ? cfg->fence_stores
                                                      : cfg->fence_least);
         if (w->accesses_pending) {
             sm->fence_free = (sm->fence_free > t ? sm->fence_free : t) + cfg->fence_clk;
             if (sm->fence_free > until) until = sm->fence_free;
         }
         if (until > sm->held[warp]) sm->held[warp] = until;
+        sm->accessed &= ~(1ull << warp);
     }
     if (w->accesses_pending) {
         w->state = WARP_FENCE;

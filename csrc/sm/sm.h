@@ -185,6 +185,7 @@ struct sm {
     uint64_t *constant_at;           /* per way of the constant cache: when its line comes */
     uint64_t constants_free;         /* when the server of constant misses is free */
     uint64_t fence_free;             /* when the next fence that waits for accesses can be served */
+    uint64_t accessed;               /* warps that have accessed memory since their last fence */
     uint64_t cbu_free;               /* when the convergence barrier unit is free (cbu.h) */
     uint64_t alone;                  /* warps that have issued one of control_bits.alone */
     struct copies *copies;           /* per warp: its asynchronous copies */

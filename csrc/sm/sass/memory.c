@@ -201,6 +201,7 @@ static bool serve_far(struct memop *op) {
         return lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS,
                          (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));
     if (high[lane] == SHARED_HIGH) choose_part(op, &as);
+    else op->sm->accessed |= 1ull << op->warp;
     op->u = &as;
     if (!serve(op)) return false;
     if (op->active != left) return again(op, op->active);
