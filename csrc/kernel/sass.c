@@ -162,6 +162,7 @@ enum error sass_decode(struct decoder *dec, const struct config *cfg, const stru
     if (in->guard && (e = await(dec, (in->guard & ~(uint32_t)GUARD_NOT) - 1))) return e;
     if ((e = operands(dec, in, info->operands, u)) || (e = predicates(dec, u))) return e;
     if (op == SASS_MATCH || op == SASS_MATCH_64) u->needs |= NEED_VALUES;
+    if (op == SASS_B2R) u->latency += (uint16_t)cfg->bar_result;
     return decides ? control(dec, in) : OK;
 }
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "kernel/control_bits.h"
 #include "sm/begin.h"
 #include "sm/check.h"
 #include "sm/management.h"
@@ -74,9 +75,15 @@ void block_fault(struct sm *sm, const struct block *b, enum error code) {
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
-uint32_t block_leaves(const struct sm *sm, uint32_t before) {
+uint64_t block_leaves(const struct sm *sm, uint32_t warp, uint64_t open, uint32_t before) {
     const struct config *cfg = sm->m->cfg;
-    return before < cfg->schedulers ? 0 : (before + 1 - cfg->schedulers) * cfg->bar_interval;
+    const struct program *p = sm->m->program;
+    const uint64_t at = open + cfg->lat_bar + before * cfg->bar_interval;
+    if (!p->control) return at;
+    const struct control_bits *next = &p->control[sm->warps[warp].pc];
+    uint64_t arithmetic = 0;
+    for (; next->simple && arithmetic < at - open; next++) arithmetic += next->stall;
+    return at - arithmetic > open && arithmetic < at ? at - arithmetic : open + 1;
 }
 
 /* Let the warps go on that wait at the block's barrier. */
@@ -85,7 +92,7 @@ static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enu
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) {
             sm->warps[w].state = WARP_RUNNING;
-            warp_refresh(sm, w, at + block_leaves(sm, gone++), kind);
+            warp_refresh(sm, w, block_leaves(sm, w, at, gone++), kind);
         }
 }
 
@@ -141,7 +148,7 @@ static bool serve_allocation(struct sm *sm, struct block *b, uint64_t t) {
     sm->count.allocations++;
     sm->count.allocation_wait_cycles += t - b->arrival;
     if (t > b->arrival) sm->count.allocation_waits++;
-    release_warps(sm, b, t + sm->m->cfg->lat_bar, t > b->arrival ? WAIT_ALLOCATION : WAIT_BARRIER);
+    release_warps(sm, b, t, t > b->arrival ? WAIT_ALLOCATION : WAIT_BARRIER);
     return true;
 }
 
@@ -259,7 +266,7 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     else if (option == BAR_ALLOC || b->isolating) open_region(b, t);
     if (option == BAR_RELEASE && sm->m->dynamic) release(sm, b, t);
     if (sm->named) barrier_reduced(sm, b);
-    release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
+    release_warps(sm, b, t, WAIT_BARRIER);
 }
 
 /* All blocks of the grid have arrived. Those of other SMs have stored what the L1 may hold an older

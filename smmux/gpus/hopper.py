@@ -134,9 +134,9 @@ _MEMORY: dict[str, Value] = {
     "cbu_warpsync": (2, "H200; DER"),  # meets.csv
     "cbu_warpsync_more": (3, "H200; DER"),  # 2.85
     "yield_clk": (41, "H200; DER"),  # branches.csv
-    "yield_parted": (97, "H200; DER"),
     "sleep_least": (50, "H200; DER"),  # naps.csv
-    "bar_interval": (2, "HOPPER"),
+    "bar_interval": (2, "H200"),  # barrier_rounds.csv
+    "bar_result": (36, "H200; DER"),
     "launch_start": (4295, "HOPPER; FIT"),  # empty_kernels.csv, behind a flush of the caches
     "launch_behind": (3225, "HOPPER; FIT"),  # queued_launches.csv
     "dispatch_chip": (1200, "HOPPER"),
@@ -294,7 +294,7 @@ _LATENCY: dict[str, Value] = {
     "lat_const": (28, "HOPPER"),
     "lat_global": (3, "EST"),
     "lat_bra": (10, "HOPPER"),
-    "lat_bar": (3, "HOPPER"),
+    "lat_bar": (13, "H200; DER"),
 }
 
 _ISSUE: dict[str, Value] = {

@@ -34,11 +34,11 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "cbu_warpsync": (0, "NA"),
     "cbu_warpsync_more": (0, "NA"),
     "yield_clk": (0, "NA"),
-    "yield_parted": (0, "NA"),
     **dict.fromkeys(
         ("fence_least", "fence_stores", "fence_system", "fence_clk", "errbar_clk", "sleep_least"), (0, "NA")
     ),
     "bar_interval": (0, "MODEL"),
+    "bar_result": (0, "NA"),
     "launch_start": (0, "MODEL"),
     "launch_behind": (0, "MODEL"),
     "dispatch_chip": (0, "MODEL"),

@@ -81,7 +81,7 @@ static void complete(struct sm *sm, struct block *b, struct barrier *n, uint64_t
         tell(w, &done);
         w->state = WARP_RUNNING;
         w->pc++;
-        warp_refresh(sm, warp, t + sm->m->cfg->lat_bar + block_leaves(sm, gone++), WAIT_BARRIER);
+        warp_refresh(sm, warp, block_leaves(sm, warp, t, gone++), WAIT_BARRIER);
     }
 }
 

@@ -60,6 +60,7 @@ struct passage {
     uint32_t sub;   /* which one it is; SASS_COUNT: no lane takes part */
     bool parted;    /* some of its lanes go on apart from others */
     bool whole;     /* there are no other lanes that it could wait for */
+    bool returns;   /* others have had their turn, and could not go on */
     uint32_t taken; /* lanes that go elsewhere than to the next instruction */
     uint32_t sets;  /* different sets of lanes that its lanes wait for */
 };
@@ -86,8 +87,8 @@ static uint32_t unit_clocks(const struct config *cfg, const struct uop *u,
     switch (p->sub) {
     case SASS_BSSY:
     case SASS_BSYNC: return cfg->cbu_clk + parting;
-    case SASS_JUMP:
-    case SASS_YIELD: return cfg->cbu_jump + parting;
+    case SASS_JUMP: return cfg->cbu_jump + parting;
+    case SASS_YIELD: return (cfg->cbu_jump << p->returns) + parting;
     case SASS_WARPSYNC:
     case SASS_COLLECTIVE:
         if (u->q != SYNC_NAMED) return parting;
@@ -101,7 +102,7 @@ static uint32_t clocks_of(const struct config *cfg, const struct uop *u, const s
     switch (p->sub) {
     case SASS_BSYNC: return cfg->bsync_clk ? cfg->bsync_clk : cfg->lat_bra;
     case SASS_JUMP: return cfg->lat_bra + cfg->jump_clk;
-    case SASS_YIELD: return cfg->lat_bra + (p->whole ? cfg->yield_clk : cfg->yield_parted);
+    case SASS_YIELD: return (cfg->lat_bra + cfg->yield_clk) << p->returns;
     case SASS_WARPSYNC:
     case SASS_COLLECTIVE:
         if (!cfg->warpsync_clk || u->q == SYNC_ALL) return cfg->lat_bra;
@@ -356,7 +357,12 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
     case SASS_BSSY: converge_enter(w, u->q); break;
     case SASS_BSYNC: converge_wait(w, u->q); break;
     case SASS_BREAK: converge_break(w, u->q, active); break;
-    case SASS_YIELD: converge_yield(w); break;
+    case SASS_YIELD: {
+        const uint32_t own = w->mask;
+        converge_yield(w);
+        p.returns = w->mask == own && !p.whole;
+        break;
+    }
     case SASS_SLEEP: sleep_until_tick(sm, warp, u, active, t); return;
     case SASS_ERRBAR:
         w->pc++;
