@@ -87,12 +87,16 @@ uint64_t block_leaves(const struct sm *sm, uint32_t warp, uint64_t open, uint32_
 }
 
 /* Let the warps go on that wait at the block's barrier. */
-static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enum wait kind) {
+static void release_warps(struct sm *sm, const struct block *b, uint64_t open, enum wait kind) {
+    const struct config *cfg = sm->m->cfg;
+    const bool control = sm->m->program->control != NULL;
+    uint64_t at = open + cfg->lat_bar;
     uint32_t gone = 0;
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) {
             sm->warps[w].state = WARP_RUNNING;
-            warp_refresh(sm, w, block_leaves(sm, w, at, gone++), kind);
+            warp_refresh(sm, w, control ? block_leaves(sm, w, open, gone++) : at, kind);
+            at += cfg->bar_interval;
         }
 }
 

@@ -44,14 +44,14 @@ def test_barriers_take_a_cards_time(bench: Bench) -> None:
 
 
 def test_chases_take_a_cards_time(bench: Bench) -> None:
-    """Within 8 %, but for blocks of 16 and 32 warps."""
+    """Within 10 %, but for blocks of 16 and 32 warps."""
     for row in probe_contended.chases(bench):
         (there,) = (
             float(card["clocks"])
             for card in rows("h200", "chases")
             if (card["steps"], int(card["warps"])) == (row["steps"], row["warps"])
         )
-        assert row["clocks"] == pytest.approx(there, rel=0.08 if row["warps"] < 16 else 0.2), row
+        assert row["clocks"] == pytest.approx(there, rel=0.1 if row["warps"] < 16 else 0.2), row
 
 
 def groups_of(listed: Iterable[Row]) -> dict[tuple[str, int], set[str]]:
