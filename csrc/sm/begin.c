@@ -22,12 +22,14 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     memset(w->rows, 0, (size_t)p->named * 32 * 4);
     memset(w->ready, 0, p->ready_count * sizeof *w->ready);
     memset(w->preds, 0, sizeof w->preds);
-    if (p->sass) converge_begin(w, p->barriers);
+    if (p->sass) {
+        converge_begin(w, p->barriers);
+        sm->accessed &= ~(1ull << slot);
+    }
     if (p->control) obey_start(sm, slot);
     if (p->copies) memset(&sm->copies[slot], 0, sizeof *sm->copies);
     if (p->arrives) memset(&sm->arrivals[slot], 0, sizeof *sm->arrivals);
     sm->trying &= ~(1ull << slot);
-    sm->accessed &= ~(1ull << slot);
     uint32_t *special = w->rows + p->registers * 32u, index[3];
     dims_index(dims, b->id, index);
     uint32_t x = first_thread % dims->block[0], y = first_thread / dims->block[0] % dims->block[1],
