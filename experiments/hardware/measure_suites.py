@@ -28,7 +28,7 @@ import numpy as np
 from experiments.suites import SIZES, SUITES, WORKLOADS, Launch, Workload
 from smmux.base import whole_files
 
-from .hopper.cuda_driver import Card
+from .hopper.cuda_driver import MAX_DYNAMIC_SHARED, Card
 
 BINARIES = Path(__file__).parent / "suites"
 CYCLES = (
@@ -66,6 +66,8 @@ COUNTERS = (
 )  # fmt: skip
 """What is asked for; what this profiler and card do not have is left out."""
 REPEATS = 3
+LONGEST = 240.0
+"""Seconds for the launches of a suite that are checked: blocks that wait for each other may wait for ever."""
 
 
 def symbol(binary: bytes) -> str:
@@ -100,6 +102,8 @@ class Runner:
         binary = (BINARIES / one.binary).read_bytes()
         module = self.modules[one.binary] = self.modules.get(one.binary) or self.card.load(binary)
         function = module[symbol(binary) if one.alone else one.name]
+        if launch.dynamic:
+            function.set(MAX_DYNAMIC_SHARED, launch.dynamic)
         values = launch.values()
         arrays = {n: self.card.alloc(value.nbytes) for n, value in enumerate(values) if isinstance(value, np.ndarray)}
         arguments = one.passed(values, arrays.__getitem__)
@@ -245,12 +249,20 @@ def main() -> int:
             "--data",
             str(options.data),
         ]
-        done = subprocess.run(
-            [*command, "--out", str(options.out), f"--sizes={','.join(options.sizes)}"], capture_output=True, text=True
-        )
-        if done.returncode:
-            faulty[suite] = (done.stdout + done.stderr[-600:]).strip()
-            print(f"wrong: {faulty[suite]}", flush=True)
+        try:
+            done = subprocess.run(
+                [*command, "--out", str(options.out), f"--sizes={','.join(options.sizes)}"],
+                capture_output=True,
+                text=True,
+                timeout=LONGEST,
+            )
+        except subprocess.TimeoutExpired as error:
+            faulty[suite] = f"not ended after {error.timeout:.0f} s"
+        else:
+            if done.returncode:
+                faulty[suite] = (done.stdout + done.stderr[-600:]).strip()
+        if suite in faulty:
+            print(f"wrong: {suite}: {faulty[suite]}", flush=True)
     print(f"checked: {time.monotonic() - began:.0f} s", flush=True)
     about = provenance(Card(), options) | {"wrong": faulty}
     metrics = known_metrics()
