@@ -33,29 +33,49 @@
 /* Create the second and third level of instructions and constants. */
 static enum error create_supply(struct gpu *g) {
     const struct config *cfg = g->l->cfg;
+    const uint32_t most = cfg->icache2_sms;
     enum error e = third_create(&g->third, cfg);
-    const uint32_t count = (cfg->sm_count + cfg->icache2_sms - 1) / cfg->icache2_sms;
-    g->seconds = calloc(count, sizeof(void *));
     const size_t bytes = second_bytes(cfg);
-    g->second_lines = lines_alloc_whole(count * bytes);
+    g->seconds = calloc(cfg->sm_count, sizeof(void *));
+    g->second_lines = lines_alloc_whole(cfg->sm_count * bytes);
     if (!g->seconds || !g->second_lines) return ERROR_NO_MEMORY;
-    for (; !e && g->second_count < count; g->second_count++) {
-        const uint32_t first = g->second_count * cfg->icache2_sms, left = cfg->sm_count - first;
-        e = second_create(&g->seconds[g->second_count], cfg, &g->sms[first], &g->ports[first],
-                          left < cfg->icache2_sms ? left : cfg->icache2_sms,
-                          g->second_lines + g->second_count * bytes);
+    for (uint32_t i = 0; i < g->groups; i++) {
+        struct group *group = &g->group[i];
+        group->second = (uint16_t)g->second_count;
+        for (uint32_t at = 0; !e && at < group->count;
+             at += most, g->second_count++, group->seconds++) {
+            const struct served sms = {.sms = g->sms,
+                                       .ports = g->ports,
+                                       .member = &g->member[group->first + at],
+                                       .count =
+                                           group->count - at < most ? group->count - at : most};
+            e = second_create(&g->seconds[g->second_count], cfg, &sms,
+                              g->second_lines + g->second_count * bytes);
+        }
     }
     return e;
 }
 
-/* Divide the SMs into groups: TPCs, or as many TPCs as contain whole second levels. */
+/* Divide the SMs into groups: TPCs, or as many TPCs of a GPC as contain whole second levels. */
 static void divide(struct gpu *g) {
     const struct config *cfg = g->l->cfg;
-    const uint32_t shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
-    g->group_sms = cfg->sms_per_tpc;
-    while (g->group_sms % shared) g->group_sms += cfg->sms_per_tpc;
-    g->group_tpcs = g->group_sms / cfg->sms_per_tpc;
-    g->groups = (cfg->sm_count + g->group_sms - 1) / g->group_sms;
+    const uint32_t each = cfg->sms_per_tpc, shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
+    uint32_t most = each, members = 0;
+    struct gpcs gpcs;
+    gpcs_init(&gpcs, cfg);
+    while (most % shared) most += each;
+    for (uint32_t gpc = 0; gpc < gpcs.count; gpc++) {
+        struct group *group = NULL;
+        for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
+            if (gpcs.of[sm / each] != gpc) continue;
+            if (!group || (group->count >= most && sm % each == 0)) {
+                group = &g->group[g->groups++];
+                group->first = (uint16_t)members;
+            }
+            g->member[members++] = (uint16_t)sm;
+            group->count++;
+        }
+    }
 }
 
 /* Create the SMs with their ports, and the reports of their groups. */
@@ -121,41 +141,20 @@ static void destroy(struct gpu *g) {
 
 /* ---- the clock --------------------------------------------------------------------------- */
 
-/* The end of a group's SMs; the last group may have fewer than the others. */
-static struct sm *end_of(const struct gpu *g, uint32_t group) {
-    const uint32_t end = (group + 1) * g->group_sms, all = g->l->cfg->sm_count;
-    return g->sms + (end < all ? end : all);
-}
-
-/* The number of SMs of a group. */
-static uint32_t sms_of(const struct gpu *g, uint32_t group) {
-    return (uint32_t)(end_of(g, group) - &g->sms[group * g->group_sms]);
-}
-
-/* The number of second levels of a group, and in *first where they begin. */
-static uint32_t seconds_of(const struct gpu *g, uint32_t group, struct second ***first) {
-    if (!g->seconds) return 0;
-    const uint32_t each = g->l->cfg->icache2_sms;
-    *first = &g->seconds[group * g->group_sms / each];
-    return (sms_of(g, group) + each - 1) / each;
-}
-
-/* The number of TPCs of a group. */
-static uint32_t tpcs_of(const struct gpu *g, uint32_t group) {
-    const uint32_t each = g->l->cfg->sms_per_tpc;
-    return (sms_of(g, group) + each - 1) / each;
+/* An SM of a group. */
+static struct sm *member_of(const struct gpu *g, uint32_t group, uint32_t i) {
+    return &g->sms[g->member[g->group[group].first + i]];
 }
 
 /* Are there blocks that have no SM yet? */
 static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->dispatch.total; }
 
 /* Update the report of a group from the state of its SMs. */
-static void report(struct gpu *g, uint32_t group) {
-    const struct sm *first = &g->sms[group * g->group_sms], *end = end_of(g, group);
+static void report(struct gpu *g, uint32_t index) {
+    const struct group *group = &g->group[index];
     struct report r = {.next = NEVER, .reach = NEVER};
-    struct second **second = NULL;
-    const uint32_t seconds = seconds_of(g, group, &second);
-    for (const struct sm *sm = first; sm < end; sm++) {
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct sm *sm = member_of(g, index, i);
         const uint64_t next = sm_next(sm);
         if (next < r.next) r.next = next;
         if (sm->reach < r.reach) r.reach = sm->reach;
@@ -165,27 +164,37 @@ static void report(struct gpu *g, uint32_t group) {
         r.asked |= sm->operands && sm->operands->ask_count;
     }
     r.supplied = r.asked;
-    for (uint32_t i = 0; i < seconds; i++) r.supplied |= second_is_busy(second[i]);
+    for (uint32_t i = 0; i < group->seconds; i++)
+        r.supplied |= second_is_busy(g->seconds[group->second + i]);
     if (r.supplied && r.reach < r.next) r.next = r.reach;
-    g->reports[group] = r;
+    g->reports[index] = r;
+}
+
+/* Let the TPCs of a group send what they have for memory, or receive its replies. */
+static void exchange(struct gpu *g, uint32_t group, bool sends) {
+    const uint32_t each = g->l->cfg->sms_per_tpc;
+    for (uint32_t i = 0; i < g->group[group].count; i += each) {
+        const uint32_t tpc = g->member[g->group[group].first + i] / each;
+        if (sends) g->mem->model->send(g->mem, tpc, g->ports, g->window_end);
+        else g->mem->model->receive(g->mem, tpc, g->ports);
+    }
 }
 
 /* Let the SMs of a group run to the end of the window, or to where they need to know the next
  * block; then let their TPCs send what they have for memory. */
-static void run_group(void *context, uint32_t group) {
+static void run_group(void *context, uint32_t index) {
     struct gpu *g = context;
-    struct sm *first = &g->sms[group * g->group_sms], *end = end_of(g, group);
-    struct second **second;
-    if (g->reports[group].reach >= g->window_end) return;
-    const uint32_t seconds = seconds_of(g, group, &second);
+    const struct group *group = &g->group[index];
+    if (g->reports[index].reach >= g->window_end) return;
     const bool replaced = blocks_left(g);
-    for (uint32_t i = 0; i < seconds; i++) second_run(second[i], g->window_end, replaced);
-    for (struct sm *sm = seconds ? end : first; sm < end; sm++)
+    for (uint32_t i = 0; i < group->seconds; i++)
+        second_run(g->seconds[group->second + i], g->window_end, replaced);
+    for (uint32_t i = 0; !group->seconds && i < group->count; i++) {
+        struct sm *sm = member_of(g, index, i);
         if (sm->reach < g->window_end) sm_run(sm, g->window_end, replaced);
-    report(g, group);
-    if (g->reports[group].reach < g->window_end) return;
-    for (uint32_t i = 0; i < tpcs_of(g, group); i++)
-        g->mem->model->send(g->mem, group * g->group_tpcs + i, g->ports, g->window_end);
+    }
+    report(g, index);
+    if (g->reports[index].reach >= g->window_end) exchange(g, index, true);
 }
 
 /* Do one item of a pass, in which host threads take items in order. The longest come first: the
@@ -200,10 +209,8 @@ static void run_item(void *context, uint32_t item) {
         g->mem->model->partition(g->mem, item);
         return;
     }
-    const uint32_t group = item - g->partitions;
-    for (uint32_t i = 0; i < tpcs_of(g, group); i++)
-        g->mem->model->receive(g->mem, group * g->group_tpcs + i, g->ports);
-    run_group(g, group);
+    exchange(g, item - g->partitions, false);
+    run_group(g, item - g->partitions);
 }
 
 /* The length of a window in cycles, half of it if memory lags. The longer it is the better, since

@@ -37,9 +37,8 @@ struct fill {
 struct second {
     struct cache cache;
     const struct config *cfg;
-    struct sm *sms;
-    struct port *ports;
-    uint32_t count;
+    struct served served;
+    uint32_t count;         /* of its SMs, which are numbered among themselves */
     uint32_t last_line;     /* of the program */
     uint32_t per_line;      /* packets */
     struct fill *fill;      /* those on their way, and behind them the others, in order */
@@ -59,6 +58,14 @@ struct third {
     uint64_t *ready; /* per way: when its line comes */
 };
 
+static struct sm *sm_of(const struct second *s, uint32_t i) {
+    return &s->served.sms[s->served.member[i]];
+}
+
+static struct port *port_of(const struct second *s, uint32_t i) {
+    return &s->served.ports[s->served.member[i]];
+}
+
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -76,26 +83,26 @@ size_t second_bytes(const struct config *cfg) {
     return cache_bytes(&shape);
 }
 
-enum error second_create(struct second **out, const struct config *cfg, struct sm *first,
-                         struct port *ports, uint32_t count, void *place) {
+enum error second_create(struct second **out, const struct config *cfg, const struct served *served,
+                         void *place) {
     const struct cache_shape shape = config_shape(cfg, SHAPE_icache2);
     struct second *s = *out = calloc(1, sizeof *s);
     if (!s) return ERROR_NO_MEMORY;
     s->cfg = cfg;
-    s->sms = first;
-    s->ports = ports;
-    s->count = count;
+    s->served = *served;
+    s->count = served->count;
     s->answer = NEVER;
     s->packets_free = ~0ull;
     s->per_line = cfg->icache2_line > PACKET_BYTES ? cfg->icache2_line / PACKET_BYTES : 1;
-    const uint32_t requests = count * MAX_ASKS;
+    const uint32_t requests = s->count * MAX_ASKS;
     s->fill = malloc((requests + MAX_FILLS + 1) * sizeof *s->fill);
     s->pool = malloc(requests * sizeof *s->pool);
     s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
     if (!s->fill || !s->pool || !s->packet) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
     const enum error e = cache_init(&s->cache, &shape, place, NULL);
-    s->last_line = (CODE_BASE + first->last_piece * first->piece_bytes) >> s->cache.line_shift;
+    s->last_line =
+        (CODE_BASE + sm_of(s, 0)->last_piece * sm_of(s, 0)->piece_bytes) >> s->cache.line_shift;
     if (!e) fill_at_launch(s);
     return e;
 }
@@ -132,7 +139,7 @@ void third_destroy(struct third *third) {
 static void answer(struct second *s, uint32_t sm, struct access *access, uint64_t asked,
                    uint64_t line_at) {
     const uint64_t hit = asked + s->cfg->lat_icache2;
-    struct port *port = &s->ports[sm];
+    struct port *port = port_of(s, sm);
     assert(port->in_count < port->in_capacity);
     port->in[port->in_count++] = (struct reply){line_at > hit ? line_at : hit, access};
 }
@@ -170,8 +177,8 @@ static void wait_for(struct second *s, struct fill *f, uint32_t sm, const struct
 static void send(struct second *s, const struct fill *f, uint32_t addr, uint32_t bytes) {
     const uint32_t record = (uint32_t)__builtin_ctzll(s->packets_free);
     const uint64_t cycle = f->start + s->cfg->lat_global;
-    struct port *port = &s->ports[f->sm];
-    struct sm *sm = &s->sms[f->sm];
+    struct port *port = port_of(s, f->sm);
+    struct sm *sm = sm_of(s, f->sm);
     uint32_t i = port->out_count++;
     const uint32_t waiting = i - sm->stores.tail;
     assert(s->packets_free && i < port->out_capacity);
@@ -238,7 +245,7 @@ static uint32_t record_of(const struct second *s, const struct access *a) {
 static void take_lines(struct second *s) {
     for (uint32_t i = 0; i < s->on_way; i++) {
         struct fill *f = &s->fill[i];
-        struct port *port = &s->ports[f->sm];
+        struct port *port = port_of(s, f->sm);
         for (uint32_t r = 0; f->packets && r < port->in_count;) {
             const uint32_t record = record_of(s, port->in[r].access);
             if (record == NOBODY || s->owner[record] != f->line) {
@@ -261,11 +268,11 @@ static void prefetch(struct second *s, uint32_t line, uint32_t sm, uint64_t t) {
     if (line > s->last_line || s->on_way < s->fills) return;
     if (cache_find(&s->cache, line) != CACHE_NONE || find_fill(s, line)) return;
     add_fill(s, line, sm, t);
-    s->sms[sm].count.icache2_prefetches++;
+    sm_of(s, sm)->count.icache2_prefetches++;
 }
 
 static void look_up(struct second *s, uint32_t sm, const struct ask *a) {
-    struct counters *n = &s->sms[sm].count;
+    struct counters *n = &sm_of(s, sm)->count;
     const uint32_t addr = a->access->addr[0], line = addr >> s->cache.line_shift,
                    index = cache_find(&s->cache, line);
     if (index != CACHE_NONE) {
@@ -288,8 +295,8 @@ static void look_up(struct second *s, uint32_t sm, const struct ask *a) {
 static uint32_t first_ask(const struct second *s, uint64_t reach) {
     uint32_t first = NOBODY;
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->sms[i].ask_count && s->sms[i].asks[0].cycle < reach) {
-            reach = s->sms[i].asks[0].cycle;
+        if (sm_of(s, i)->ask_count && sm_of(s, i)->asks[0].cycle < reach) {
+            reach = sm_of(s, i)->asks[0].cycle;
             first = i;
         }
     return first;
@@ -323,12 +330,12 @@ static void advance(struct second *s, uint64_t reach) {
     for (;;) {
         const uint64_t end = least(reach, s->answer = next_answer(s));
         const uint32_t sm = first_ask(s, end);
-        const uint64_t asked = sm == NOBODY ? end : s->sms[sm].asks[0].cycle + 1;
+        const uint64_t asked = sm == NOBODY ? end : sm_of(s, sm)->asks[0].cycle + 1;
         const uint32_t line = first_line(s, asked);
         if (line != NOBODY) {
             complete(s, line);
         } else if (sm != NOBODY) {
-            struct sm *from = &s->sms[sm];
+            struct sm *from = sm_of(s, sm);
             const struct ask a = from->asks[0];
             memmove(from->asks, from->asks + 1, --from->ask_count * sizeof a);
             look_up(s, sm, &a);
@@ -340,14 +347,14 @@ static void advance(struct second *s, uint64_t reach) {
 
 /* How far an SM may run before it has heard all answers that may come till then. */
 static uint64_t bound(const struct second *s, uint32_t i, uint64_t end) {
-    const struct sm *sm = &s->sms[i];
+    const struct sm *sm = sm_of(s, i);
     if (sm->ask_count) end = least(end, sm->asks[0].cycle + s->cfg->lat_icache2);
     return s->unanswered[i] ? least(end, s->answer) : end;
 }
 
 static uint64_t reach_of(const struct second *s) {
     uint64_t reach = NEVER;
-    for (uint32_t i = 0; i < s->count; i++) reach = least(reach, s->sms[i].reach);
+    for (uint32_t i = 0; i < s->count; i++) reach = least(reach, sm_of(s, i)->reach);
     return reach;
 }
 
@@ -355,8 +362,9 @@ static uint64_t reach_of(const struct second *s) {
  * before it is known what was sent for it till then. */
 static uint64_t next_sample(const struct second *s, uint64_t reach) {
     uint64_t interval = NEVER;
-    if (!s->sms->trace || s->cfg->icache3_bytes) return NEVER; /* nothing is sent */
-    for (uint32_t i = 0; i < s->count; i++) interval = least(interval, s->sms[i].trace->interval);
+    if (!sm_of(s, 0)->trace || s->cfg->icache3_bytes) return NEVER; /* nothing is sent */
+    for (uint32_t i = 0; i < s->count; i++)
+        interval = least(interval, sm_of(s, i)->trace->interval);
     return (reach / interval + 1) * interval;
 }
 
@@ -367,7 +375,7 @@ void second_run(struct second *s, uint64_t end, bool replaced) {
         moved = false;
         advance(s, reach);
         for (uint32_t i = 0; i < s->count; i++) {
-            struct sm *sm = &s->sms[i];
+            struct sm *sm = sm_of(s, i);
             const uint64_t before = sm->reach, to = bound(s, i, stop);
             if (before >= to) continue;
             sm_run(sm, to, replaced);
@@ -378,7 +386,8 @@ void second_run(struct second *s, uint64_t end, bool replaced) {
 
 bool second_is_busy(const struct second *s) {
     bool busy = s->fills != 0;
-    for (uint32_t i = 0; i < s->count; i++) busy |= s->sms[i].ask_count || s->ports[i].in_count;
+    for (uint32_t i = 0; i < s->count; i++)
+        busy |= sm_of(s, i)->ask_count || port_of(s, i)->in_count;
     return busy;
 }
 
@@ -418,7 +427,7 @@ void third_run(struct third *third, struct second *const *seconds, uint32_t coun
                 of = seconds[g];
             }
         if (!first) return;
-        struct counters *n = &of->sms[first->sm].count;
+        struct counters *n = &sm_of(of, first->sm)->count;
         answer_all(of, first, serve(third, first->line, first->start, n));
         advance(of, reach_of(of));
     }

@@ -1,6 +1,6 @@
 /* The second and third level of caches for instructions and constants, behind those of the SMs.
  *
- * A second level serves a group of SMs (one SM, a TPC or a GPC), the third level the chip. Both
+ * A second level serves a group of SMs (one SM, some TPCs of a GPC), the third level the chip. Both
  * serve the requests of all SMs in order of time, ties by SM, so that the answers depend on the
  * requests alone, never on how far each SM has run. An SM that asks stops at the first cycle at
  * which the answer may come: a hit's latency later. When all SMs of the group have run beyond the
@@ -23,10 +23,18 @@ enum error third_create(struct third **out, const struct config *cfg);
 void third_destroy(struct third *third);
 /* The bytes of memory that the lines' state of a second level takes. */
 size_t second_bytes(const struct config *cfg);
-/* A second level for `count` SMs from `first` on, and their ports, in second_bytes of zeros at
- * `place`, which the caller frees. */
-enum error second_create(struct second **out, const struct config *cfg, struct sm *first,
-                         struct port *ports, uint32_t count, void *place);
+/* The SMs that a second level serves: so many members of all SMs of the chip, in ascending order.
+ */
+struct served {
+    struct sm *sms;
+    struct port *ports;
+    const uint16_t *member;
+    uint32_t count;
+};
+
+/* A second level for these SMs, in second_bytes of zeros at `place`, which the caller frees. */
+enum error second_create(struct second **out, const struct config *cfg, const struct served *served,
+                         void *place);
 void second_destroy(struct second *second);
 
 /* Let the group's SMs run to the end of a window, or until they have to wait: for the third level,

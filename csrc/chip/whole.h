@@ -3,6 +3,7 @@
 #ifndef SMMUX_WHOLE_H
 #define SMMUX_WHOLE_H
 
+#include "base/gpcs.h"
 #include "base/pool.h"
 #include "chip/constants.h"
 #include "chip/dispatch.h"
@@ -11,8 +12,14 @@
 #include "chip/supply.h"
 #include "chip/watch.h"
 
-/* What the main loop needs to know of a group of SMs after a pass. A group is a TPC, or several
- * that share a second level of instructions and constants. */
+/* SMs that run side by side: a TPC, or several that share a second level of instructions and
+ * constants. */
+struct group {
+    uint16_t first, count;    /* its SMs, in `member` below */
+    uint16_t second, seconds; /* its second levels */
+};
+
+/* What the main loop needs to know of a group after a pass. */
 struct report {
     _Alignas(64) uint64_t next; /* no event before this cycle, except replies to come */
     uint64_t reach;             /* all its SMs have run to this cycle; NEVER: they have faults */
@@ -39,8 +46,10 @@ struct gpu {
     struct third *third;       /* NULL: the machine has none */
     struct constant_servers
         *constants; /* NULL: there are none, or the program obeys no control bits */
-    uint32_t groups, group_sms, group_tpcs, second_count;
-    uint32_t partitions; /* partitions that take part in the pass */
+    uint32_t groups, second_count;
+    struct group group[MOST_sm_count];
+    uint16_t member[MOST_sm_count]; /* SMs, group by group, whole TPCs one after the other */
+    uint32_t partitions;            /* partitions that take part in the pass */
     uint64_t window_end;
     struct host_work host;
     struct watch watch;
