@@ -19,7 +19,6 @@
 #include "chip/collect.h"
 #include "chip/diagnose.h"
 #include "chip/whole.h"
-#include "sm/operands.h"
 
 /* The longest window, in clocks. It is longer than the fastest reply of any shipped machine with
  * detailed memory takes (185 to 319), so that it cuts none of their windows short. Flat memory may
@@ -56,6 +55,16 @@ static enum error create_supply(struct gpu *g) {
     return e;
 }
 
+/* The GPC whose second level TPCs use that are left over: the smallest. */
+static uint32_t smallest_gpc(const struct gpcs *gpcs, const struct config *cfg) {
+    uint32_t tpcs[GPC_DIGITS + 1] = {0}, least = 0;
+    for (uint32_t i = 0; i < cfg->sm_count; i += cfg->sms_per_tpc)
+        tpcs[gpcs->of[i / cfg->sms_per_tpc]]++;
+    for (uint32_t gpc = 1; gpc < GPC_DIGITS; gpc++)
+        if (tpcs[gpc] < tpcs[least]) least = gpc;
+    return least;
+}
+
 /* Divide the SMs into groups: TPCs, or as many TPCs of a GPC as contain whole second levels. */
 static void divide(struct gpu *g) {
     const struct config *cfg = g->l->cfg;
@@ -63,11 +72,13 @@ static void divide(struct gpu *g) {
     uint32_t most = each, members = 0;
     struct gpcs gpcs;
     gpcs_init(&gpcs, cfg);
+    const uint32_t least = smallest_gpc(&gpcs, cfg);
     while (most % shared) most += each;
-    for (uint32_t gpc = 0; gpc < gpcs.count; gpc++) {
+    for (uint32_t gpc = 0; gpc < GPC_DIGITS; gpc++) {
         struct group *group = NULL;
         for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
-            if (gpcs.of[sm / each] != gpc) continue;
+            const uint32_t of = gpcs.of[sm / each];
+            if ((of < GPC_DIGITS ? of : least) != gpc) continue;
             if (!group || (group->count >= most && sm % each == 0)) {
                 group = &g->group[g->groups++];
                 group->first = (uint16_t)members;
@@ -105,7 +116,6 @@ static enum error create(struct gpu *g, struct outcome *out) {
     const uint32_t preloads = g->machine.preload ? preload_tags(cfg) : 0;
     if ((e = create_sms(g))) return e;
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
-    if (g->program.control && (e = constants_create(&g->constants, cfg))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
     if (l->trace && (e = g->mem->model->trace(g->mem))) return e;
     g->dispatch = (struct dispatch){
@@ -126,7 +136,6 @@ static void destroy(struct gpu *g) {
     if (g->mem) g->mem->model->destroy(g->mem);
     for (uint32_t i = 0; i < g->second_count; i++) second_destroy(g->seconds[i]);
     third_destroy(g->third);
-    free(g->constants);
     free(g->seconds);
     lines_free(g->second_lines);
     if (g->sms)
@@ -161,9 +170,7 @@ static void report(struct gpu *g, uint32_t index) {
         r.finished |= sm->finished_count != 0;
         r.faulty |= sm->fault.code != OK;
         r.late |= sm->late != 0;
-        r.asked |= sm->operands && sm->operands->ask_count;
     }
-    r.supplied = r.asked;
     for (uint32_t i = 0; i < group->seconds; i++)
         r.supplied |= second_is_busy(g->seconds[group->second + i]);
     if (r.supplied && r.reach < r.next) r.next = r.reach;
@@ -253,18 +260,16 @@ static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
 }
 
 /* Answer the SMs for the time to which all have run: start blocks in place of those that have
- * ended, and answer for constants and the third level. True if all SMs have run to the end of the
+ * ended, and answer for the third level. True if all SMs have run to the end of the
  * window. */
 static bool answer(struct gpu *g) {
     uint64_t reach = NEVER;
-    bool finished = false, asked = false;
+    bool finished = false;
     for (uint32_t group = 0; group < g->groups; group++) {
         if (g->reports[group].reach < reach) reach = g->reports[group].reach;
         finished |= g->reports[group].finished;
-        asked |= g->reports[group].asked;
     }
     assert(reach <= g->window_end || reach == NEVER);
-    if (asked) constants_run(g->constants, g->sms, reach);
     if (g->third) third_run(g->third, g->seconds, g->second_count, reach);
     if (finished) dispatch_replace(&g->dispatch, g->sms, reach);
     if (dispatch_again(&g->dispatch, g->sms)) finished = true;

@@ -6,76 +6,24 @@
 
 #include "base/bits.h"
 #include "base/lines.h"
+#include "chip/second.h"
+#include "sm/ask.h"
+#include "sm/global.h"
+#include "sm/operands.h"
 #include "sm/trace.h"
-
-#define PACKET_BYTES 128u /* the largest one */
-#define MAX_FILLS    8u   /* lines on their way at a time */
-#define MAX_ASKS     (2 * MAX_MISSES)
-#define NOBODY       UINT32_MAX
-
-_Static_assert(MAX_FILLS == MOST_icache2_fills &&
-                   SUPPLY_PACKETS >= MAX_FILLS * MOST_icache2_line / PACKET_BYTES,
-               "there is a record for every packet");
-
-/* A request that waits for a line. */
-struct request {
-    struct access *access;
-    uint64_t cycle;
-    uint32_t sm, next;
-};
-
-/* A line that is on its way, or is to be asked for when its turn comes. */
-struct fill {
-    uint32_t line;
-    uint32_t sm;          /* that asked first */
-    uint32_t first, last; /* of the requests that wait, in order */
-    uint32_t packets;     /* not yet answered */
-    uint64_t start;       /* when it was asked for */
-    uint64_t done;        /* when it comes; NEVER: not known yet */
-};
-
-struct second {
-    struct cache cache;
-    const struct config *cfg;
-    struct served served;
-    uint32_t count;         /* of its SMs, which are numbered among themselves */
-    uint32_t last_line;     /* of the program */
-    uint32_t per_line;      /* packets */
-    struct fill *fill;      /* those on their way, and behind them the others, in order */
-    uint32_t on_way, fills; /* how many are on their way, and in all */
-    struct request *pool;
-    uint32_t free; /* list */
-    uint32_t unanswered[MOST_icache2_sms];
-    uint64_t answer; /* no request that waits for the third level is answered before this cycle */
-    uint64_t packets_free;          /* bit per record below */
-    uint32_t owner[SUPPLY_PACKETS]; /* the line of each */
-    struct access *packet;          /* one each, of the lines that memory is asked for */
-};
-
-struct third {
-    struct cache cache;
-    const struct config *cfg;
-    uint64_t *ready; /* per way: when its line comes */
-};
-
-static struct sm *sm_of(const struct second *s, uint32_t i) {
-    return &s->served.sms[s->served.member[i]];
-}
-
-static struct port *port_of(const struct second *s, uint32_t i) {
-    return &s->served.ports[s->served.member[i]];
-}
-
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-/* Put what a launch fetches ahead of its blocks into the cache. */
+/* Put what a launch fetches ahead of its blocks into the cache, and the constants that it brings.
+ */
 static void fill_at_launch(struct second *s) {
-    const uint32_t first = CODE_BASE >> s->cache.line_shift,
-                   count = s->cfg->icache2_launch >> s->cache.line_shift;
+    const uint32_t shift = s->cache.line_shift, first = CODE_BASE >> shift,
+                   count = s->cfg->icache2_launch >> shift, constants = CONST_BASE >> shift,
+                   bytes = sm_of(s, 0)->m->program->meta.launched_bytes;
     for (uint32_t line = first; line - first < count && line <= s->last_line; line++)
         cache_put(&s->cache, cache_victim(&s->cache, line), line);
+    for (uint32_t i = 0; ask_constants(s->cfg) && i << shift < bytes; i++)
+        cache_put(&s->cache, cache_victim(&s->cache, constants + i), constants + i);
 }
 
 size_t second_bytes(const struct config *cfg) {
@@ -92,17 +40,24 @@ enum error second_create(struct second **out, const struct config *cfg, const st
     s->served = *served;
     s->count = served->count;
     s->answer = NEVER;
+    for (uint32_t i = 1; i < s->count; i++) {
+        const uint32_t each = cfg->sms_per_tpc;
+        s->tpc_of[i] = (uint8_t)(s->tpc_of[i - 1] +
+                                 (served->member[i] / each != served->member[i - 1] / each));
+    }
     s->packets_free = ~0ull;
     s->per_line = cfg->icache2_line > PACKET_BYTES ? cfg->icache2_line / PACKET_BYTES : 1;
-    const uint32_t requests = s->count * MAX_ASKS;
+    const uint32_t requests = s->count * (MAX_ASKS + sm_of(s, 0)->m->flights);
     s->fill = malloc((requests + MAX_FILLS + 1) * sizeof *s->fill);
     s->pool = malloc(requests * sizeof *s->pool);
     s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
     if (!s->fill || !s->pool || !s->packet) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
+    s->free = NOBODY;
     const enum error e = cache_init(&s->cache, &shape, place, NULL);
     s->last_line =
         (CODE_BASE + sm_of(s, 0)->last_piece * sm_of(s, 0)->piece_bytes) >> s->cache.line_shift;
+    s->twins = cfg->icache_twins && s->last_line - (CODE_BASE >> s->cache.line_shift) >=
+                                        cfg->icache_bytes >> s->cache.line_shift;
     if (!e) fill_at_launch(s);
     return e;
 }
@@ -116,41 +71,60 @@ void second_destroy(struct second *s) {
     free(s);
 }
 
-enum error third_create(struct third **out, const struct config *cfg) {
-    const struct cache_shape shape = config_shape(cfg, SHAPE_icache3);
-    if (!cfg->icache3_bytes) return OK;
-    struct third *third = *out = calloc(1, sizeof *third);
-    if (!third) return ERROR_NO_MEMORY;
-    third->cfg = cfg;
-    third->ready = calloc(cfg->icache3_bytes / cfg->icache3_line, sizeof *third->ready);
-    return third->ready ? cache_init(&third->cache, &shape, NULL, NULL) : ERROR_NO_MEMORY;
-}
-
-void third_destroy(struct third *third) {
-    if (!third) return;
-    cache_free(&third->cache);
-    free(third->ready);
-    free(third);
-}
-
 /* ---- answers ----------------------------------------------------------------------------- */
 
-/* Answer a request whose line comes at cycle `line_at`: no sooner than a hit would be. */
-static void answer(struct second *s, uint32_t sm, struct access *access, uint64_t asked,
-                   uint64_t line_at) {
-    const uint64_t hit = asked + s->cfg->lat_icache2;
+static void reply(struct second *s, uint32_t sm, struct access *access, uint64_t at) {
     struct port *port = port_of(s, sm);
     assert(port->in_count < port->in_capacity);
-    port->in[port->in_count++] = (struct reply){line_at > hit ? line_at : hit, access};
+    port->in[port->in_count++] = (struct reply){at, access};
 }
 
-/* It is known when the line of a fill comes: answer the requests that wait for it. */
-static void answer_all(struct second *s, struct fill *f, uint64_t done) {
+/* When a line of instructions comes to a TPC that is on its way there behind cycle t; 0: none is.
+ */
+static uint64_t on_way_to(const struct to_tpc *tpc, uint32_t addr, uint64_t t) {
+    for (uint32_t i = 0; i < LATE_LINES; i++)
+        if (tpc->line[i].addr == addr && tpc->line[i].at > t) return tpc->line[i].at;
+    return 0;
+}
+
+/* Send the line that answers an SM to the others of its TPC, too. */
+static void send_twins(struct second *s, uint32_t sm, const struct access *access, uint64_t at) {
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (i == sm || s->tpc_of[i] != s->tpc_of[sm]) continue;
+        struct access *a = global_new_access(sm_of(s, i));
+        a->addr[0] = access->addr[0];
+        a->kind = ACCESS_FETCH;
+        a->sink = SINK_TWIN;
+        a->cache = CACHE_CODE;
+        reply(s, i, a, at);
+    }
+}
+
+/* Answer at a cycle, or when the port of the TPC has sent the line. */
+static void answer(struct second *s, uint32_t sm, struct access *access, uint64_t at) {
+    struct to_tpc *tpc = &s->tpc[s->tpc_of[sm]];
+    if (s->cfg->icache2_port_clk && access->cache == CACHE_CODE) {
+        const uint64_t twin = on_way_to(tpc, access->addr[0], at - s->cfg->lat_icache2);
+        if (twin) {
+            at = latest(at, twin);
+        } else {
+            if (at < tpc->free) at = tpc->free;
+            tpc->free = at + s->cfg->icache2_port_clk;
+            tpc->line[tpc->next].addr = access->addr[0];
+            tpc->line[tpc->next].at = at;
+            tpc->next = (tpc->next + 1) % LATE_LINES;
+            if (s->twins) send_twins(s, sm, access, at);
+        }
+    }
+    reply(s, sm, access, at);
+}
+
+void second_tell(struct second *s, struct fill *f, uint64_t done) {
     f->done = done;
     while (f->first != NOBODY) {
-        struct request *w = &s->pool[f->first];
+        struct waiting *w = &s->pool[f->first];
         const uint32_t next = w->next;
-        answer(s, w->sm, w->access, w->cycle, done);
+        answer(s, w->sm, w->access, latest(w->cycle, done));
         s->unanswered[w->sm]--;
         w->next = s->free;
         s->free = f->first;
@@ -158,11 +132,12 @@ static void answer_all(struct second *s, struct fill *f, uint64_t done) {
     }
 }
 
-static void wait_for(struct second *s, struct fill *f, uint32_t sm, const struct ask *a) {
-    assert(s->free != NOBODY);
-    const uint32_t i = s->free;
-    s->free = s->pool[i].next;
-    s->pool[i] = (struct request){a->access, a->cycle, sm, NOBODY};
+static void wait_for(struct second *s, struct fill *f, uint32_t sm, struct access *access,
+                     uint64_t hit) {
+    uint32_t i = s->free;
+    if (i != NOBODY) s->free = s->pool[i].next;
+    else i = s->fresh++;
+    s->pool[i] = (struct waiting){access, hit, sm, NOBODY};
     if (f->first == NOBODY) f->first = i;
     else s->pool[f->last].next = i;
     f->last = i;
@@ -171,9 +146,9 @@ static void wait_for(struct second *s, struct fill *f, uint32_t sm, const struct
 
 /* ---- lines on their way ------------------------------------------------------------------ */
 
-/* Put a packet in its place among those of an SM, in front of stores that wait. The SM sends
- * nothing more that belongs in front of it: it has run beyond the cycle of the request, and its own
- * packets take as long to the port. */
+/* Put a packet in its place among those of an SM, in front of stores that wait. All that the SM
+ * sends before are there: it has run beyond the cycle of the request, and its own packets take as
+ * long to the port. */
 static void send(struct second *s, const struct fill *f, uint32_t addr, uint32_t bytes) {
     const uint32_t record = (uint32_t)__builtin_ctzll(s->packets_free);
     const uint64_t cycle = f->start + s->cfg->lat_global;
@@ -222,13 +197,11 @@ static struct fill *add_fill(struct second *s, uint32_t line, uint32_t sm, uint6
     return &s->fill[i];
 }
 
-static bool is_known(const struct fill *f) { return !f->packets && f->done != NEVER; }
-
 /* A line is there: the next one may be asked for. */
 static void complete(struct second *s, uint32_t index) {
     const struct fill f = s->fill[index];
     const uint32_t way = cache_victim(&s->cache, f.line);
-    assert(is_known(&f) && f.first == NOBODY && way != CACHE_NONE);
+    assert(fill_is_known(&f) && f.first == NOBODY && way != CACHE_NONE);
     cache_put(&s->cache, way, f.line);
     memmove(&s->fill[index], &s->fill[index + 1], (--s->fills - index) * sizeof f);
     s->on_way--;
@@ -257,11 +230,18 @@ static void take_lines(struct second *s) {
             s->packets_free |= 1ull << record;
             f->packets--;
         }
-        if (is_known(f)) answer_all(s, f, f->done);
+        if (fill_is_known(f)) second_tell(s, f, f->done);
     }
 }
 
 /* ---- the second level -------------------------------------------------------------------- */
+
+/* When a request is taken that comes at cycle t. */
+static uint64_t take_turn(struct second *s, uint64_t t) {
+    if (t < s->turn) t = s->turn;
+    s->turn = t + s->cfg->icache2_clk;
+    return t;
+}
 
 /* Ask for a line ahead, unless others wait for their turn. */
 static void prefetch(struct second *s, uint32_t line, uint32_t sm, uint64_t t) {
@@ -272,23 +252,42 @@ static void prefetch(struct second *s, uint32_t line, uint32_t sm, uint64_t t) {
 }
 
 static void look_up(struct second *s, uint32_t sm, const struct ask *a) {
+    const struct config *cfg = s->cfg;
     struct counters *n = &sm_of(s, sm)->count;
-    const uint32_t addr = a->access->addr[0], line = addr >> s->cache.line_shift,
-                   index = cache_find(&s->cache, line);
+    const bool code = a->addr >= CODE_BASE;
+    const uint32_t line = a->addr >> s->cache.line_shift, index = cache_find(&s->cache, line);
+    const uint64_t twin =
+        code && cfg->icache2_port_clk ? on_way_to(&s->tpc[s->tpc_of[sm]], a->addr, a->cycle) : 0;
+    if (twin) {
+        n->icache2_merges++;
+        reply(s, sm, a->access, latest(twin, a->cycle + cfg->lat_icache2));
+        return;
+    }
+    bool missed = false;
+    const uint64_t begin = take_turn(s, a->cycle),
+                   hit = begin + (code || !cfg->const_miss ? cfg->lat_icache2 : cfg->const_miss);
     if (index != CACHE_NONE) {
         cache_touch(&s->cache, index);
         n->icache2_hits++;
-        answer(s, sm, a->access, a->cycle, 0);
+        answer(s, sm, a->access, hit);
     } else {
         struct fill *f = find_fill(s, line);
+        missed = !f;
         if (f) n->icache2_merges++;
         else f = add_fill(s, line, sm, a->cycle), n->icache2_misses++;
-        if (is_known(f)) answer(s, sm, a->access, a->cycle, f->done);
-        else wait_for(s, f, sm, a);
+        if (fill_is_known(f)) answer(s, sm, a->access, latest(hit, f->done));
+        else wait_for(s, f, sm, a->access, hit);
     }
-    if (addr >= CODE_BASE && addr % s->cfg->icache2_line == 0)
-        for (uint32_t i = 1; i <= s->cfg->icache2_prefetch; i++)
-            prefetch(s, line + i, sm, a->cycle);
+    if (code && (cfg->icache2_bursts ? missed : a->addr % cfg->icache2_line == 0))
+        for (uint32_t i = 1; i <= cfg->icache2_prefetch; i++) prefetch(s, line + i, sm, a->cycle);
+}
+
+/* Serve a request: operands that an instruction names are there. */
+static void serve_ask(struct second *s, uint32_t sm, const struct ask *a) {
+    if (a->access) look_up(s, sm, a);
+    else
+        operands_answer(sm_of(s, sm), a->subcore, a->addr,
+                        take_turn(s, a->cycle) + s->cfg->operand_miss);
 }
 
 /* The SM with the first request; NOBODY if there is none before that cycle. */
@@ -306,7 +305,7 @@ static uint32_t first_ask(const struct second *s, uint64_t reach) {
 static uint32_t first_line(const struct second *s, uint64_t reach) {
     uint32_t first = NOBODY;
     for (uint32_t i = 0; i < s->on_way; i++)
-        if (is_known(&s->fill[i]) && s->fill[i].done < reach) {
+        if (fill_is_known(&s->fill[i]) && s->fill[i].done < reach) {
             reach = s->fill[i].done;
             first = i;
         }
@@ -318,15 +317,13 @@ static uint64_t next_answer(const struct second *s) {
     uint64_t from = NEVER;
     for (uint32_t i = 0; s->cfg->icache3_bytes && i < s->on_way; i++) {
         const struct fill *f = &s->fill[i];
-        if (!is_known(f)) from = least(from, f->start);
+        if (!fill_is_known(f)) from = least(from, f->start);
         else if (s->on_way < s->fills) from = least(from, f->done);
     }
     return from == NEVER ? from : from + s->cfg->lat_icache3;
 }
 
-/* Do what happens at the second level before that cycle, to which all its SMs have run, as far as
- * it is known which lines come when. */
-static void advance(struct second *s, uint64_t reach) {
+void second_advance(struct second *s, uint64_t reach) {
     for (;;) {
         const uint64_t end = least(reach, s->answer = next_answer(s));
         const uint32_t sm = first_ask(s, end);
@@ -338,21 +335,26 @@ static void advance(struct second *s, uint64_t reach) {
             struct sm *from = sm_of(s, sm);
             const struct ask a = from->asks[0];
             memmove(from->asks, from->asks + 1, --from->ask_count * sizeof a);
-            look_up(s, sm, &a);
+            serve_ask(s, sm, &a);
         } else {
             return;
         }
     }
 }
 
-/* How far an SM may run before it has heard all answers that may come till then. */
+/* How far an SM may run before it has heard all answers that may come till then, its own and those
+ * to others of its TPC. */
 static uint64_t bound(const struct second *s, uint32_t i, uint64_t end) {
-    const struct sm *sm = sm_of(s, i);
-    if (sm->ask_count) end = least(end, sm->asks[0].cycle + s->cfg->lat_icache2);
+    end = ask_bound(sm_of(s, i), end);
+    for (uint32_t k = 0; s->twins && k < s->count; k++) {
+        const uint64_t reach = sm_of(s, k)->reach;
+        if (k == i || s->tpc_of[k] != s->tpc_of[i] || reach == NEVER) continue;
+        end = least(end, ask_bound(sm_of(s, k), reach + s->cfg->lat_icache2));
+    }
     return s->unanswered[i] ? least(end, s->answer) : end;
 }
 
-static uint64_t reach_of(const struct second *s) {
+uint64_t second_reach(const struct second *s) {
     uint64_t reach = NEVER;
     for (uint32_t i = 0; i < s->count; i++) reach = least(reach, sm_of(s, i)->reach);
     return reach;
@@ -371,9 +373,9 @@ static uint64_t next_sample(const struct second *s, uint64_t reach) {
 void second_run(struct second *s, uint64_t end, bool replaced) {
     take_lines(s);
     for (bool moved = true; moved;) {
-        const uint64_t reach = reach_of(s), stop = least(end, next_sample(s, reach));
+        const uint64_t reach = second_reach(s), stop = least(end, next_sample(s, reach));
         moved = false;
-        advance(s, reach);
+        second_advance(s, reach);
         for (uint32_t i = 0; i < s->count; i++) {
             struct sm *sm = sm_of(s, i);
             const uint64_t before = sm->reach, to = bound(s, i, stop);
@@ -389,46 +391,4 @@ bool second_is_busy(const struct second *s) {
     for (uint32_t i = 0; i < s->count; i++)
         busy |= sm_of(s, i)->ask_count || port_of(s, i)->in_count;
     return busy;
-}
-
-/* ---- the third level --------------------------------------------------------------------- */
-
-/* When a line of the second level comes that was asked for at cycle t. */
-static uint64_t serve(struct third *third, uint32_t part, uint64_t t, struct counters *n) {
-    const uint32_t line = part * third->cfg->icache2_line >> third->cache.line_shift;
-    const uint64_t hit = t + third->cfg->lat_icache3;
-    uint32_t way = cache_find(&third->cache, line);
-    if (way == CACHE_NONE) {
-        n->icache3_misses++;
-        way = cache_victim(&third->cache, line);
-        cache_put(&third->cache, way, line);
-        return third->ready[way] = t + third->cfg->icache3_miss;
-    }
-    cache_touch(&third->cache, way);
-    if (third->ready[way] > hit) n->icache3_merges++;
-    else n->icache3_hits++;
-    return third->ready[way] > hit ? third->ready[way] : hit;
-}
-
-void third_run(struct third *third, struct second *const *seconds, uint32_t count, uint64_t reach) {
-    /* A group whose SMs have run to the end of their window may have had to wait for an answer
-     * before it could look at all that they have asked for till then. */
-    for (uint32_t g = 0; g < count; g++) advance(seconds[g], reach_of(seconds[g]));
-    for (;;) {
-        struct fill *first = NULL;
-        struct second *of = NULL;
-        uint64_t end = reach;
-        for (uint32_t g = 0; g < count; g++) end = least(end, seconds[g]->answer);
-        for (uint32_t g = 0; g < count; g++)
-            for (uint32_t i = 0; i < seconds[g]->on_way; i++) {
-                struct fill *f = &seconds[g]->fill[i];
-                if (is_known(f) || f->start >= (first ? first->start : end)) continue;
-                first = f;
-                of = seconds[g];
-            }
-        if (!first) return;
-        struct counters *n = &sm_of(of, first->sm)->count;
-        answer_all(of, first, serve(third, first->line, first->start, n));
-        advance(of, reach_of(of));
-    }
 }

@@ -15,12 +15,9 @@
 
 #include "sm/sm.h"
 
-struct third;
+struct fill;
 struct second;
 
-/* A third level for the machine; *out is NULL where it has none. */
-enum error third_create(struct third **out, const struct config *cfg);
-void third_destroy(struct third *third);
 /* The bytes of memory that the lines' state of a second level takes. */
 size_t second_bytes(const struct config *cfg);
 /* The SMs that a second level serves: so many members of all SMs of the chip, in ascending order.
@@ -42,7 +39,12 @@ void second_destroy(struct second *second);
 void second_run(struct second *second, uint64_t end, bool replaced);
 /* Are there lines on their way, or requests not yet looked up? */
 bool second_is_busy(const struct second *second);
-/* Look up the requests of the second levels before cycle `reach`, to which all SMs have run. */
-void third_run(struct third *third, struct second *const *seconds, uint32_t count, uint64_t reach);
+/* It is known when the line of a fill comes: tell those who wait. */
+void second_tell(struct second *s, struct fill *f, uint64_t done);
+/* Do what happens at the second level before that cycle, to which all its SMs have run, as far as
+ * it is known which lines come when. */
+void second_advance(struct second *s, uint64_t reach);
+/* The cycle to which all its SMs have run. */
+uint64_t second_reach(const struct second *s);
 
 #endif

@@ -5,11 +5,11 @@
 
 #include "base/gpcs.h"
 #include "base/pool.h"
-#include "chip/constants.h"
 #include "chip/dispatch.h"
 #include "chip/launch.h"
 #include "chip/observer.h"
 #include "chip/supply.h"
+#include "chip/third.h"
 #include "chip/watch.h"
 
 /* SMs that run side by side: a TPC, or several that share a second level of instructions and
@@ -26,7 +26,6 @@ struct report {
     bool finished, faulty;      /* an ended block is to be replaced; an SM has a fault */
     bool late;                  /* stores of blocks that have ended are not yet answered */
     bool supplied;              /* instructions or constants are on their way to its SMs */
-    bool asked;                 /* constants have been asked for and not yet answered */
 };
 
 struct gpu {
@@ -44,8 +43,6 @@ struct gpu {
     struct second **seconds;   /* NULL: the machine has none */
     uint8_t *second_lines;     /* the state of their lines */
     struct third *third;       /* NULL: the machine has none */
-    struct constant_servers
-        *constants; /* NULL: there are none, or the program obeys no control bits */
     uint32_t groups, second_count;
     struct group group[MOST_sm_count];
     uint16_t member[MOST_sm_count]; /* SMs, group by group, whole TPCs one after the other */

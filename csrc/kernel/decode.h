@@ -104,6 +104,7 @@ struct program_meta {
     uint32_t local_bytes;     /* per thread, multiple of 4 */
     uint32_t static_reserved; /* reserved bytes and parameters that live in shared memory */
     uint32_t smem_size;       /* of compiled code: what a register tells it of a block's bytes */
+    uint32_t launched_bytes;  /* at the beginning of its constants: those that a launch brings */
 };
 
 struct control_bits;

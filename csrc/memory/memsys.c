@@ -31,7 +31,7 @@ uint32_t port_extra(const struct config *cfg) {
                              sectors_of(config_shape(cfg, SHAPE_icache)) +
                              sectors_of(config_shape(cfg, SHAPE_const));
     return 4 * COALESCE_MAX_SEGMENTS + misses_of(&l1) * sectors_of(l1) + MAX_MISSES * sectors +
-           SUPPLY_PACKETS;
+           SUPPLY_PACKETS + (cfg->icache_twins ? MAX_MISSES * (cfg->sms_per_tpc - 1) : 0);
 }
 
 void port_trim(struct port *port) {

@@ -157,6 +157,7 @@ static int read_meta(struct program_meta *meta, PyObject *dict) {
         {"local_bytes", false, &meta->local_bytes},
         {"static_reserved", false, &meta->static_reserved},
         {"smem_size", false, &meta->smem_size},
+        {"launched_bytes", false, &meta->launched_bytes},
     };
     return read_numbers(dict, numbers, sizeof numbers / sizeof *numbers);
 }

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/hints.h"
 #include "kernel/lanes.h"
+#include "sm/ask.h"
 #include "sm/global.h"
 #include "sm/lsu.h"
 #include "sm/record.h"
@@ -43,30 +44,87 @@ static void load_constants(const struct memop *op, uint32_t places) {
 
 /* The further latency of an access to these addresses, where misses are timed inside the SM. */
 static uint32_t further(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
-    const struct config *cfg = sm->m->cfg;
     struct sm_cache *c = &sm->caches[CACHE_CONST];
     uint32_t misses = 0;
-    uint64_t late = 0, asked = 0; /* until its own misses are there, and those of others */
     for (; c->present && lanes; lanes &= lanes - 1) {
         const uint32_t line = smcache_line(c, addr[bits_lowest(lanes)]),
                        found = cache_find(&c->cache, line);
-        const uint32_t index = found != CACHE_NONE ? found : cache_victim(&c->cache, line);
-        uint64_t *at = sm->constant_at ? &sm->constant_at[index] : NULL;
         if (found != CACHE_NONE) {
-            if (at && *at > sm->now + asked) asked = *at - sm->now;
-            cache_touch(&c->cache, index);
+            cache_touch(&c->cache, found);
             continue;
         }
-        cache_put(&c->cache, index, line);
-        late += misses++ && cfg->const_late_per_line ? cfg->const_late_per_line : cfg->const_miss;
-        if (sm->constants_free < sm->now) sm->constants_free = sm->now;
-        sm->constants_free += cfg->const_line_clk;
-        if (sm->now + late < sm->constants_free) late = sm->constants_free - sm->now;
-        if (at) *at = sm->now + late;
+        cache_put(&c->cache, cache_victim(&c->cache, line), line);
+        misses++;
     }
     sm->count.const_misses += misses;
-    return (uint32_t)(late > asked ? late : asked);
+    return misses * sm->m->cfg->const_miss;
 }
+
+/* ---- lines that are asked of the second level ------------------------------------------------ */
+
+/* The lanes of an access, of those in a mask, whose line a lane's is. */
+static uint32_t of_line(const struct sm_cache *c, const struct access *a, uint32_t lane) {
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < 32; i++)
+        if (smcache_line(c, a->addr[i]) == smcache_line(c, a->addr[lane])) lanes |= 1u << i;
+    return lanes;
+}
+
+/* Look for the lines of an access from cycle t on, one after the other, and ask for the first one
+ * that is not there, or wait for it with an access that has asked. True: all are there. a->mask:
+ * lanes whose lines have not been found. */
+static bool go_on(struct sm *sm, struct access *a, uint64_t t) {
+    const struct config *cfg = sm->m->cfg;
+    struct sm_cache *c = &sm->caches[CACHE_CONST];
+    while (a->mask) {
+        const uint32_t lane = bits_lowest(a->mask), line = smcache_line(c, a->addr[lane]),
+                       index = cache_find(&c->cache, line);
+        if (index == CACHE_NONE) {
+            struct access *first = NULL;
+            for (uint32_t i = 0; i < sm->asking_count && !first; i++) {
+                struct access *other = sm->asking[i];
+                if (smcache_line(c, other->addr[bits_lowest(other->mask)]) == line) first = other;
+            }
+            if (first) {
+                a->joined = first->joined;
+                first->joined = (uint16_t)(a - sm->accesses + 1);
+                return false;
+            }
+            if (sm->constants_free < t) sm->constants_free = t;
+            if (sm->asking_count < MOST_ASKING) sm->asking[sm->asking_count++] = a;
+            ask_put(sm, (struct ask){.cycle = sm->constants_free,
+                                     .access = a,
+                                     .addr = line << c->cache.line_shift});
+            sm->constants_free += cfg->const_line_clk;
+            sm->count.const_misses++;
+            return false;
+        }
+        cache_touch(&c->cache, index);
+        a->mask &= ~of_line(c, a, lane);
+    }
+    return true;
+}
+
+void constants_come(struct sm *sm, struct access *a, uint64_t t) {
+    struct sm_cache *c = &sm->caches[CACHE_CONST];
+    const uint32_t line = smcache_line(c, a->addr[bits_lowest(a->mask)]);
+    for (uint32_t i = 0; i < sm->asking_count; i++)
+        if (sm->asking[i] == a) {
+            sm->asking[i] = sm->asking[--sm->asking_count];
+            break;
+        }
+    if (cache_find(&c->cache, line) == CACHE_NONE)
+        cache_put(&c->cache, cache_victim(&c->cache, line), line);
+    while (a) {
+        struct access *next = a->joined ? &sm->accesses[a->joined - 1] : NULL;
+        a->joined = 0;
+        a->mask &= ~of_line(c, a, bits_lowest(a->mask));
+        if (go_on(sm, a, t)) global_segment_done(sm, a, t);
+        a = next;
+    }
+}
+
+/* ---- issue ----------------------------------------------------------------------------------- */
 
 bool constants_issue(struct memop *op) {
     const struct machine *m = op->sm->m;
@@ -76,6 +134,15 @@ bool constants_issue(struct memop *op) {
             return false;
         const uint32_t places = distinct_addresses(op);
         busy += (places - 1) * m->cfg->const_clk_per_way;
+        const uint32_t per_way = m->cfg->const_late_per_way;
+        if (op->sm->caches[CACHE_CONST].present && ask_constants(m->cfg)) {
+            late = m->cfg->lat_const + (places - 1) * per_way;
+            if (!global_ask(op, busy, late, go_on)) return false;
+            load_constants(op, places);
+            op->sm->count.const_accesses++;
+            op->sm->count.const_passes += places;
+            return true;
+        }
         if (m->cfg->icache2_bytes && m->cfg->const_bytes && !m->cfg->const_miss) {
             if (!global_const(op, busy)) return false;
             load_constants(op, places);
@@ -83,7 +150,6 @@ bool constants_issue(struct memop *op) {
             return true;
         }
         load_constants(op, places);
-        const uint32_t per_way = m->cfg->const_late_per_way;
         late = per_way ? (places - 1) * per_way : busy - m->cfg->issue_const;
         late += further(op->sm, op->addr, places == 1 ? op->active & (0 - op->active) : op->active);
         op->sm->count.const_accesses++;

@@ -7,7 +7,9 @@
 #include "base/hints.h"
 #include "kernel/sass.h"
 #include "sm/ahead.h"
+#include "sm/ask.h"
 #include "sm/check.h"
+#include "sm/constants.h"
 #include "sm/lsu.h"
 #include "sm/obey.h"
 #include "sm/patterns.h"
@@ -362,6 +364,24 @@ bool global_const(struct memop *op, uint32_t busy) {
     if (sm->records) record_access(op, CONST_BASE);
     lsu_charge(op, busy, busy);
     issued(op, a, pending, op->t);
+    return true;
+}
+
+bool global_ask(struct memop *op, uint32_t busy, uint32_t late,
+                bool go_on(struct sm *sm, struct access *a, uint64_t t)) {
+    struct sm *sm = op->sm;
+    struct segment seg[COALESCE_MAX_SEGMENTS];
+    const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
+    const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
+    op->whole = false;
+    const uint32_t need = room_need(sm, CACHE_CONST, op->addr, seg, n);
+    if (!room_suffices(sm, need, 0)) return room_claim(op, CACHE_CONST, seg, n, need, 0);
+    struct access *a = describe(op, NULL);
+    a->data[0][0] = late;
+    a->sink = SINK_CONSTANTS;
+    if (sm->records) record_access(op, 0);
+    lsu_charge(op, busy, busy);
+    issued(op, a, !go_on(sm, a, op->t), op->t);
     return true;
 }
 

@@ -10,6 +10,10 @@ bool global_issue(struct memop *op);
  * have come from the level behind it. The caller loads the values then. False if it has to wait for
  * room: it issues anew, and its registers must be as they were. */
 bool global_const(struct memop *op, uint32_t busy);
+/* The same where its lines are looked for one after the other: its values are there `late` clocks
+ * behind the last of them. go_on looks for them, and says whether all are there. */
+bool global_ask(struct memop *op, uint32_t busy, uint32_t late,
+                bool go_on(struct sm *sm, struct access *a, uint64_t t));
 
 /* Accesses on their way to memory and back. A record of an access comes from the SM's
  * list of free ones, which holds enough, and goes back there. */

@@ -8,6 +8,7 @@
 #include "base/lines.h"
 #include "kernel/sass.h"
 #include "sm/ahead.h"
+#include "sm/ask.h"
 #include "sm/check.h"
 #include "sm/converge.h"
 #include "sm/global.h"
@@ -75,13 +76,11 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         sm->counters = part(arena, &used, counters, sizeof *sm->counters);
         sm->before_last = part(arena, &used, counters * (p->counted - 1), sizeof *sm->before_last);
     }
-    const struct cache_shape constants = smcache_shape(cfg, CACHE_CONST);
-    if (constants.bytes && cfg->const_late_per_way)
-        sm->constant_at = part(arena, &used, cache_ways(&constants), sizeof *sm->constant_at);
     if (p->control && cfg->operand_miss) sm->operands = part(arena, &used, 1, sizeof *sm->operands);
     if (p->copies) sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
     if (p->arrives) sm->arrivals = part(arena, &used, cfg->max_warps_sm, sizeof *sm->arrivals);
-    if (cfg->icache2_bytes) sm->asks = part(arena, &used, 2 * MAX_MISSES, sizeof *sm->asks);
+    if (cfg->icache2_bytes)
+        sm->asks = part(arena, &used, MAX_ASKS + sm->m->flights, sizeof *sm->asks);
     sm->claims = part(arena, &used, cfg->max_warps_sm, sizeof *sm->claims);
     if (cfg->l1_bytes) sm->claimed = part(arena, &used, 1u << CLAIM_BITS, sizeof *sm->claimed);
     for (struct warp *w = sm->warps; w < end; w++)
@@ -256,7 +255,7 @@ uint64_t sm_next(const struct sm *sm) {
 }
 
 static void advance(struct sm *sm, uint64_t end, bool replaced) {
-    sm->reach = operands_bound(sm, end);
+    sm->reach = end;
     sm->replaced = replaced;
     if (sm->finished_count) block_await_next(sm, sm->finished[0]);
     if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;
@@ -277,24 +276,16 @@ static void advance(struct sm *sm, uint64_t end, bool replaced) {
     sm->next = sm->reach = NEVER;
 }
 
-/* How far the SM may run with what it has asked of the second level of instructions and constants,
- * as bound() of chip/supply.c has it. */
-static uint64_t until_answer(const struct sm *sm, uint64_t end) {
-    if (!sm->ask_count) return end;
-    const uint64_t answer = sm->asks[0].cycle + sm->m->cfg->lat_icache2;
-    return answer < end ? answer : end;
-}
-
 /* Stop at the end of each interval of the time line, too. That changes nothing, since windows may
  * be of any length. */
 NOINLINE static void advance_traced(struct sm *sm, uint64_t end, bool replaced) {
     while (sm->trace->next < end) {
         const uint64_t stop = sm->trace->next;
-        advance(sm, until_answer(sm, stop), replaced);
+        advance(sm, ask_bound(sm, stop), replaced);
         if (sm->reach < stop || sm->fault.code != OK) return;
         trace_sample(sm);
     }
-    advance(sm, until_answer(sm, end), replaced);
+    advance(sm, ask_bound(sm, end), replaced);
 }
 
 void sm_run(struct sm *sm, uint64_t end, bool replaced) {

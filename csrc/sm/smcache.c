@@ -8,7 +8,7 @@
 #include "base/clones.h"
 #include "base/hints.h"
 #include "kernel/lanes.h"
-#include "sm/fetch.h"
+#include "sm/ask.h"
 #include "sm/global.h"
 #include "sm/room.h"
 #include "sm/send.h"
@@ -87,15 +87,6 @@ NOINLINE static uint32_t lanes_of(const struct sm_cache *c, const struct access 
     return found;
 }
 
-/* Ask the level behind the caches of instructions and constants for a line. Its answer takes some
- * time, up to which alone the SM may run before it is known. */
-static void ask(struct sm *sm, struct access *a) {
-    const uint64_t answer = sm->now + sm->m->cfg->lat_icache2;
-    assert(sm->ask_count < 2 * MAX_MISSES);
-    sm->asks[sm->ask_count++] = (struct ask){sm->now, a};
-    if (answer < sm->reach) sm->reach = answer;
-}
-
 /* Ask memory, or a level in front of it, for sectors that lie side by side. */
 static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer, uint32_t miss,
                     uint32_t run, uint64_t at) {
@@ -116,7 +107,7 @@ static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buf
     a->miss = (uint16_t)miss;
     a->sub = (uint8_t)run;
     if (a->kind == ACCESS_FETCH && sm->m->cfg->icache2_bytes) {
-        ask(sm, a);
+        ask_put(sm, (struct ask){.cycle = sm->now, .access = a, .addr = a->addr[0]});
         return;
     }
     send_packet(sm, a, a->addr[0], bytes, 1, at);

@@ -46,10 +46,6 @@ struct sm_cache {
     uint64_t fills; /* number of times that sectors have come */
 };
 
-/* A line that an SM asks of the level behind its caches of instructions and constants. */
-struct ask {
-    uint64_t cycle;
-    struct access *access;
 };
 
 /* The number of the line that holds an address. */

@@ -115,7 +115,8 @@ class Program:
     reserved_bytes: bytes of shared_bytes that the compiler reserves for the driver, in front of the others where
         reserved_first is set, else behind them.
     smem_size: bytes of shared memory that compiled code reads from the special register SR_SMEMSZ.
-    local_bytes: local memory per thread. const: the constant segment.
+    local_bytes: local memory per thread. const: the constant segment. launched_bytes: those at its beginning that come
+        with a launch.
     params: the words of the parameters. arrays: the storage by which messages name an address.
     line: that of the `def`, 0 if there is no source.
     joined: by the number of an instruction that joins several accesses, the source line of each word.
@@ -159,6 +160,7 @@ class Program:
     reserved_bytes: int = 0
     reserved_first: bool = False
     smem_size: int = 0
+    launched_bytes: int = 0
 
     def __len__(self) -> int:
         return len(self.code)

@@ -13,17 +13,19 @@ _ALL: dict[str, Value] = {
     "const_ways": (4, "JIA18; MEM Wong"),
     "const_miss": (0, "JIA18; MEM Wong"),
     "const_late_per_way": (0, "MODEL"),
-    "const_late_per_line": (0, "MODEL"),
     "const_line_clk": (0, "MODEL"),
     # Only code whose control bits are obeyed has such, on machines that are newer.
     "operand_miss": (0, "NA"),
     "operand_line": (64, "NA"),
-    "operand_tpcs": (1, "NA"),
-    "operand_clk": (1, "NA"),
     "icache_ways": (4, "MEM Wong; DER"),  # K80: misses rise over 7.2 to 9.4 KiB [JIA18 Fig 3.3]
     "icache_prefetch": (1, "MEM Wong; PAT-PF"),
     "icache2_line": (256, "MEM Wong; JIA18"),
     "icache2_launch": (0, "MODEL"),
+    # Times of requests were not looked for on machines that old.
+    "icache2_clk": (0, "MODEL"),
+    "icache2_port_clk": (0, "MODEL"),
+    "icache_twins": (0, "MODEL"),
+    "icache2_bursts": (0, "MODEL"),
     "icache2_fills": (1, "JIA18; DER"),  # 256 bytes every 210 clk beyond K80's L1.5: one line at a time
     "tex_line": (128, "GS302; GS-480"),
     "tex_mshrs": (64, "GS302; MODEL"),  # 128 entries there; more than 64 lines an SM cannot have in flight here

@@ -115,8 +115,7 @@ _MEMORY: dict[str, Value] = {
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (2, "H200; DER"),  # constant_lanes.csv: 2.2 of 16 warps
     "const_late_per_way": (11, "H200"),
-    "const_late_per_line": (62, "H200; DER"),  # scattered_constants.csv
-    "const_line_clk": (16, "H200; DER"),  # where all SMs ask; one alone gets two
+    "const_line_clk": (12, "H200"),  # constant_supply.csv: one multiprocessor, 32 warps
     "match_late": (11, "HOPPER"),  # counted_chains.csv: 369 clk for 32 values, 28 for one
     "match_late_wide": (13, "H200"),
     "match_clk": (2, "HOPPER"),  # intervals.csv: 63 clk for 32 values
@@ -176,24 +175,26 @@ _MEMORY: dict[str, Value] = {
     # Jumps show one more level in front, of 4 kB, which costs 10 clk where it misses.
     "icache_bytes": (32_768, "HOPPER"),
     "icache_line": (128, "HOPPER; EST"),
-    "icache_ways": (8, "EST"),
+    "icache_ways": (4, "HOPPER; DER"),  # misses rise over 32 to 40 kB: 64 sets
     "icache_prefetch": (2, "HOPPER; FIT"),
     "icache2_bytes": (131_072, "HOPPER"),
-    "icache2_line": (128, "HOPPER; EST"),
-    "icache2_ways": (8, "EST"),
-    "icache2_sms": (1, "HOPPER; EST"),
+    "icache2_line": (256, "HOPPER; DER"),
+    "icache2_ways": (8, "HOPPER; DER"),  # and over 128 to 144 kB: 64 sets
+    "icache2_sms": (18, "H200"),  # supply_groups.csv: those of a GPC
+    "icache2_bursts": (1, "HOPPER"),  # cold_code.csv: six to eight lines, then a wait
+    "icache2_clk": (2, "H200"),  # constant_supply.csv, code_supply.csv: whatever is asked for
+    "icache2_port_clk": (4, "H200; DER"),  # code_supply.csv: eight warps of one multiprocessor at several places
+    "icache_twins": (1, "H200; DER"),  # supply_requests.csv
     "icache2_fills": (8, "HOPPER; FIT"),
     # code_ladder.csv: the first round goes at the second level's speed for 64 kB (a launch's descriptor names a size).
     "icache2_launch": (65_536, "HOPPER; QMD"),
-    "icache2_prefetch": (3, "HOPPER; FIT"),  # straight code of 160 kB takes 46 clk a line, jumps 270
+    "icache2_prefetch": (3, "HOPPER; DER"),  # eight lines of 128 bytes in a burst
     "lat_icache2": (61, "HOPPER; FIT"),  # straight code of 64 kB takes 20 clk a line, jumps 50 to 65
     "const_bytes": (2048, "HOPPER"),
     "const_miss": (79, "HOPPER; DER"),  # 107 clk against 28
     "operand_miss": (64, "EST"),  # 9 clk more than an H200, as lines that LDC misses
-    # h200/operand_lines.csv: all warps of a chip at once, whose clocks are 6 to 10 for each of 24 sub-cores.
+    # h200/operand_lines.csv
     "operand_line": (64, "H200"),
-    "operand_tpcs": (3, "H200; DER"),
-    "operand_clk": (7, "H200; DER"),
     "mem_model": (1, "MODEL"),
     "flat_latency": (660, "HOPPER"),
     "flat_bytes_per_kclk": (1_555_000, "HOPPER; DER"),  # 3,079 GB/s

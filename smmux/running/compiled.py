@@ -171,6 +171,7 @@ def program_of(
         nregs=lowered.layout.registers,
         npreds=PREDICATES,
         uniform_regs=lowered.layout.uniforms,
+        launched_bytes=lowered.layout.banks[2],  # behind bank 0
         shared_bytes=fixed + held,
         dynamic_bytes=max(dynamic_shared - held, 0),
         reserved_bytes=reserved,

@@ -226,4 +226,5 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
         "local_bytes": program.local_bytes,
         "static_reserved": reserved,
         "smem_size": program.smem_size,
+        "launched_bytes": program.launched_bytes,
     }

@@ -155,6 +155,7 @@ def random_launch(rng: Random, corpus: list[Launch]) -> Launch:
             "local_bytes": rng.choice((0, 16, 64, 400)),
             "static_reserved": rng.choice((0, 16)),
             "smem_size": 0,
+            "launched_bytes": 0,
             "uniform_regs": 0,
         },
         config=machines.random_machine(rng, rng.choice(corpus).config),

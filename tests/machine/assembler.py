@@ -96,6 +96,7 @@ class Assembler:
             "local_bytes": local,
             "static_reserved": 16,
             "smem_size": 0,
+            "launched_bytes": 0,
             "uniform_regs": 0,
         }
         settings = {"extra_blocks": 0, "max_cycles": 10_000_000, "window": 0, "threads": 1, "per_pc": 1}

@@ -27,7 +27,8 @@ def clocks(bench: Bench, threads: int, blocks: int, launch: dict | None = None, 
 
 
 def test_lines_come_as_they_do_on_the_card(bench: Bench) -> None:
-    """Within a tenth for a warp alone. Where all of the chip ask at once the card's clocks are spread more widely."""
+    """Within a tenth for a warp alone, and within a fifth where all of the chip ask at once; but there the first line
+    takes up to 1.6 times as long on the card, where a launch asks for more at its start."""
     found = {(int(r["threads"]), int(r["blocks"]), int(r["access"])): r for r in rows("h200", "operand_lines")}
     for row in operand_lines(bench):
         key = row["threads"], row["blocks"], row["access"]
@@ -37,8 +38,8 @@ def test_lines_come_as_they_do_on_the_card(bench: Bench) -> None:
         if key[1] == 1:
             assert row["median"] == pytest.approx(card["median"], rel=0.1)
         else:
-            assert row["median"] == pytest.approx(card["median"], rel=0.36)
-            assert key[1] > 132 or row["most"] == pytest.approx(card["most"], rel=0.45)
+            assert key[1] > 132 or key[2] == 0 or row["median"] == pytest.approx(card["median"], rel=0.2)
+            assert card["median"] / 1.65 < row["median"] < 1.3 * card["median"]
 
 
 def test_lanes_at_several_places_take_as_long_as_on_the_card(bench: Bench) -> None:
@@ -61,10 +62,11 @@ def test_a_line_comes_once(bench: Bench) -> None:
 
 def test_lines_are_served_one_after_the_other(bench: Bench) -> None:
     """Four warps, each of a sub-core of its own, ask within few clocks: the last one waits for three others."""
-    waits = np.sort(clocks(bench, 128, 1, operand_clk=200)[:, 0].astype(int))
+    fetch = {"icache_bytes": 0, "icache2_clk": 200}
+    waits = np.sort(clocks(bench, 128, 1, **fetch)[:, 0].astype(int))
     assert np.diff(waits) == pytest.approx(200, abs=10)
-    alone = clocks(bench, 32, 132, operand_clk=200, operand_tpcs=1)[:, 0]
-    assert sorted(set(alone // 100)) == [0, 2]  # the other SM of the TPC
+    alone = clocks(bench, 32, 132, icache2_sms=2, **fetch)[:, 0]
+    assert np.diff(sorted(set(alone))) == pytest.approx(200, abs=10)  # the other SM of the TPC
 
 
 def test_it_does_not_depend_on_windows_and_threads(bench: Bench) -> None:

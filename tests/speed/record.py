@@ -61,7 +61,7 @@ def _serialised(launch: dict[str, Any]) -> bytes:
     code, uniforms, const = (bytes(launch[name]) for name in ("code", "uniforms", "const"))
     meta, options, buffers = launch["meta"], launch["options"], launch["buffers"]
     fields = ("nregs", "npreds", "uniform_regs", "shared_bytes", "dynamic_bytes", "local_bytes")
-    fields += ("static_reserved", "smem_size")
+    fields += ("static_reserved", "smem_size", "launched_bytes")
     parts = [
         words(len(launch["code"]), len(launch["uniforms"]), len(launch["params"]), len(buffers), len(const)),
         words(options["management"], options["extra_blocks"], *(meta[name] for name in fields)),

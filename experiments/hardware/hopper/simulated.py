@@ -51,6 +51,10 @@ class SimulatedModule:
     def __getitem__(self, name: str) -> SimulatedFunction:
         return SimulatedFunction(self.card, self.module[name])
 
+    def address(self, name: str) -> int:
+        """A place for what a launch would find in a variable, which here has what the module says."""
+        return self.card.alloc(PAGE)
+
     def unload(self) -> None:
         """Forget the module."""
 
