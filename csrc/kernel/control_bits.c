@@ -148,7 +148,7 @@ static void note_line(struct program *p, uint32_t pc, const struct uniform *unif
                       const struct config *cfg, struct constant_lines *known) {
     const struct uop *u = &p->code[pc];
     const uint16_t row[SOURCES] = {u->a, u->b, u->c};
-    if (!cfg->operand_miss || u->op != OP_SASS) return;
+    if (!cfg->operand_miss || !cfg->icache2_bytes || u->op != OP_SASS) return;
     for (uint32_t i = 0; i < SOURCES; i++) {
         if (row[i] == ROW_NONE || !(row[i] & ROW_UNIFORM)) continue;
         const uint32_t index = row[i] & ~ROW_UNIFORM;

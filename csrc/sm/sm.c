@@ -76,7 +76,8 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         sm->counters = part(arena, &used, counters, sizeof *sm->counters);
         sm->before_last = part(arena, &used, counters * (p->counted - 1), sizeof *sm->before_last);
     }
-    if (p->control && cfg->operand_miss) sm->operands = part(arena, &used, 1, sizeof *sm->operands);
+    if (p->control && cfg->operand_miss && cfg->icache2_bytes)
+        sm->operands = part(arena, &used, 1, sizeof *sm->operands);
     if (p->copies) sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
     if (p->arrives) sm->arrivals = part(arena, &used, cfg->max_warps_sm, sizeof *sm->arrivals);
     if (cfg->icache2_bytes)
