@@ -46,8 +46,6 @@ struct sm_cache {
     uint64_t fills; /* number of times that sectors have come */
 };
 
-};
-
 /* The number of the line that holds an address. */
 static inline uint32_t smcache_line(const struct sm_cache *c, uint32_t addr) {
     return addr >> c->cache.line_shift;
