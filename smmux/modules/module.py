@@ -357,12 +357,17 @@ def _arch(arch: str) -> str:
 
 
 def _names(kernel: CompiledKernel) -> set[str]:
-    """Names under which a kernel is found, as `_plain` has them: with its parameters and without, with all namespaces
-    that it is in and with the inner ones."""
-    whole, (begin, end) = kernel.signature, _span(kernel.signature)
-    starts = [begin, *(at + 2 for at in _outside(whole) if begin <= at < end and whole.startswith("::", at))]
-    ends = (end, len(whole))
-    return {_plain(name) for name in (kernel.name, whole, *(whole[a:z] for a in starts for z in ends))}
+    """Names under which a kernel is found, as `_plain` has them: with its parameters and without, also without the
+    template's arguments, with all namespaces that it is in and with the inner ones, of which those without a name may
+    be left out, as C++ does."""
+    found = {_plain(kernel.name), _plain(kernel.signature)}
+    for whole in {kernel.signature, kernel.signature.replace("(anonymous namespace)::", "")}:
+        begin, end = _span(whole)
+        starts = [begin, *(at + 2 for at in _outside(whole) if begin <= at < end and whole.startswith("::", at))]
+        template = whole.find("<", starts[-1], end)
+        ends = (end, len(whole), *([template] if template > 0 else []))
+        found |= {_plain(whole[a:z]) for a in starts for z in ends}
+    return found
 
 
 def _apart(kernels: Sequence[CompiledKernel]) -> list[str]:

@@ -24,6 +24,10 @@ __global__ void hidden(int *a, float) { a[0] = 1; }
 __global__ void hidden(float *a) { a[0] = 1; }
 __global__ void inside(int *a) { a[0] = 1; }
 namespace outer { __global__ void inside(int *a) { a[0] = 1; } }
+namespace outer { namespace {
+template <class T> __global__ void unseen(T *a) { a[0] = 1; }
+template __global__ void unseen<int>(int *);
+} }
 """
 
 
@@ -37,12 +41,21 @@ namespace outer { __global__ void inside(int *a) { a[0] = 1; } }
         ("hidden(int *, float)", "_Z6hiddenPif"),
         ("inside(int*)", "_Z6insidePi"),
         ("outer::inside", "_ZN5outer6insideEPi"),
+        ("outer::inner::scaled", "_ZN5outer5inner6scaledIhLi3ELb1EEEvPT_"),
     ],
 )
 def test_names_have_spaces_results_and_namespaces_as_one_likes(name: str, mangled: str) -> None:
     needed("nvcc")
     names_known()
     assert smmux.load(NAMES)[name].mangled == mangled
+
+
+def test_a_namespace_without_a_name_may_be_left_out() -> None:
+    needed("nvcc")
+    names_known()
+    module = smmux.load(NAMES)
+    whole = module["outer::(anonymous namespace)::unseen<int>"]
+    assert module["outer::unseen<int>"] is module["outer::unseen"] is module["unseen"] is whole
 
 
 @pytest.mark.parametrize(
