@@ -7,6 +7,7 @@
 #include <cub/block/block_scan.cuh>
 #include <cub/block/block_store.cuh>
 #include <cub/warp/warp_reduce.cuh>
+#include <cuda/atomic>
 #include <cuda/std/algorithm>
 #include <cuda/std/complex>
 #include <cuda/std/mdspan>
@@ -104,4 +105,16 @@ extern "C" __global__ void diagonal(cs::complex<double> *out, const cs::complex<
     cs::make_heap(parts, parts + 9);
     cs::sort_heap(parts, parts + 9);
     out[i] = cs::exp(view(i, i)) * cs::sqrt(view(i, i)) + parts[4];
+}
+
+// Numbers of 8 and 16 bits in one word, which all threads of six warps compare and swap until they succeed.
+extern "C" __global__ void narrow_swaps(unsigned char *bytes, unsigned short *pair) {
+    cuda::atomic_ref<unsigned char, cuda::thread_scope_device> byte(bytes[threadIdx.x % 2]);
+    unsigned char old = byte.load();
+    while (!byte.compare_exchange_weak(old, old + 3)) {}
+    unsigned short *half = pair + threadIdx.x % 2;
+    for (unsigned short seen = *(volatile unsigned short *)half, now = ~seen; now != seen;) {
+        now = seen;
+        seen = atomicCAS(half, now, (unsigned short)(now * 5 + 1));
+    }
 }

@@ -43,3 +43,12 @@ def diagonal(rng: Random) -> Case:
     z = x.diagonal()
     expected = np.exp(z) * np.sqrt(z) + np.median(x[:, :9].real, 1)
     return Case([np.zeros(16, np.complex128), x, 16], {0: expected}, relative=1e-12, absolute=1e-13)
+
+
+@program(1, 192, options={"max_cycles": 20_000_000})
+def narrow_swaps(rng: Random) -> Case:
+    number = 7
+    for _ in range(96):
+        number = (number * 5 + 1) % 65536
+    args = [np.array([1, 2, 3, 4], np.uint8), np.array([7, 7], np.uint16)]
+    return Case(args, {0: [(1 + 3 * 96) % 256, (2 + 3 * 96) % 256, 3, 4], 1: [number, number]})
