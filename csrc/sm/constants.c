@@ -124,6 +124,15 @@ void constants_come(struct sm *sm, struct access *a, uint64_t t) {
     }
 }
 
+/* Is the line of the lane's address there? It counts as used then. */
+static bool is_there(struct sm *sm, uint32_t addr) {
+    struct sm_cache *c = &sm->caches[CACHE_CONST];
+    const uint32_t index = cache_find(&c->cache, smcache_line(c, addr));
+    if (index == CACHE_NONE) return false;
+    cache_touch(&c->cache, index);
+    return true;
+}
+
 /* ---- issue ----------------------------------------------------------------------------------- */
 
 bool constants_issue(struct memop *op) {
@@ -135,7 +144,8 @@ bool constants_issue(struct memop *op) {
         const uint32_t places = distinct_addresses(op);
         busy += (places - 1) * m->cfg->const_clk_per_way;
         const uint32_t per_way = m->cfg->const_late_per_way;
-        if (op->sm->caches[CACHE_CONST].present && ask_constants(m->cfg)) {
+        if (op->sm->caches[CACHE_CONST].present && ask_constants(m->cfg) &&
+            !(places == 1 && is_there(op->sm, op->addr[bits_lowest(op->active)]))) {
             late = m->cfg->lat_const + (places - 1) * per_way;
             if (!global_ask(op, busy, late, go_on)) return false;
             load_constants(op, places);
@@ -151,7 +161,9 @@ bool constants_issue(struct memop *op) {
         }
         load_constants(op, places);
         late = per_way ? (places - 1) * per_way : busy - m->cfg->issue_const;
-        late += further(op->sm, op->addr, places == 1 ? op->active & (0 - op->active) : op->active);
+        if (!ask_constants(m->cfg))
+            late +=
+                further(op->sm, op->addr, places == 1 ? op->active & (0 - op->active) : op->active);
         op->sm->count.const_accesses++;
         op->sm->count.const_passes += places;
         if (op->sm->records) record_access(op, 0);
