@@ -70,9 +70,7 @@ static bool is_float(enum atom_op op) {
 
 /* Do all words of a sector take twice as long as those of others? There is twice as much to send of
  * what compares, and sums of doubles come half as often (h200: atomic_kinds.csv). */
-static bool is_slow(enum atom_op op) {
-    return op == ATOM_CAS || op == ATOM_CAS64;
-}
+static bool is_slow(enum atom_op op) { return op == ATOM_CAS || op == ATOM_CAS64; }
 
 /* How long lanes of one sector hold a slice's pipeline, in hundredths of a clock. */
 static uint32_t sector_time(const struct partition *p, struct slice *s, const struct access *a,

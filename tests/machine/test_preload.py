@@ -133,7 +133,7 @@ def launch(a: Assembler, views: Any, table: Any) -> dict[str, Any]:
         "local_bytes": 0,
         "static_reserved": 0,
         "smem_size": 0,
-            "launched_bytes": 0,
+        "launched_bytes": 0,
         "uniform_regs": 0,
     }
     options = {"management": 0, "extra_blocks": 0, "max_waiting": 0, "max_cycles": 1 << 20, "window": 0, "threads": 1}
