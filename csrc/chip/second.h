@@ -31,9 +31,8 @@ struct fill {
     uint64_t done;        /* when it comes; NEVER: not known yet */
 };
 
-/* The port of a TPC, and the lines of instructions that have gone there last. */
+/* The lines of instructions that the port of a TPC has sent last. */
 struct to_tpc {
-    uint64_t free;
     uint32_t next;
     struct {
         uint32_t addr;

@@ -87,6 +87,16 @@ static uint64_t on_way_to(const struct to_tpc *tpc, uint32_t addr, uint64_t t) {
     return 0;
 }
 
+/* The first clocks from `at` on in which the port of a TPC sends nothing else. */
+static uint64_t slot_of(const struct to_tpc *tpc, uint64_t at, uint32_t clk) {
+    for (uint32_t i = 0; i < LATE_LINES; i++) {
+        if (tpc->line[i].at >= at + clk || tpc->line[i].at + clk <= at) continue;
+        at = tpc->line[i].at + clk;
+        i = UINT32_MAX; /* look at all of them again */
+    }
+    return at;
+}
+
 /* Send the line that answers an SM to the others of its TPC, too. */
 static void send_twins(struct second *s, uint32_t sm, const struct access *access, uint64_t at) {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -108,8 +118,7 @@ static void answer(struct second *s, uint32_t sm, struct access *access, uint64_
         if (twin) {
             at = latest(at, twin);
         } else {
-            if (at < tpc->free) at = tpc->free;
-            tpc->free = at + s->cfg->icache2_port_clk;
+            at = slot_of(tpc, at, s->cfg->icache2_port_clk);
             tpc->line[tpc->next].addr = access->addr[0];
             tpc->line[tpc->next].at = at;
             tpc->next = (tpc->next + 1) % LATE_LINES;
@@ -119,12 +128,12 @@ static void answer(struct second *s, uint32_t sm, struct access *access, uint64_
     reply(s, sm, access, at);
 }
 
-void second_tell(struct second *s, struct fill *f, uint64_t done) {
-    f->done = done;
+/* Answer those who wait for a line that is there. */
+static void tell(struct second *s, struct fill *f) {
     while (f->first != NOBODY) {
         struct waiting *w = &s->pool[f->first];
         const uint32_t next = w->next;
-        answer(s, w->sm, w->access, latest(w->cycle, done));
+        answer(s, w->sm, w->access, latest(w->cycle, f->done));
         s->unanswered[w->sm]--;
         w->next = s->free;
         s->free = f->first;
@@ -197,11 +206,12 @@ static struct fill *add_fill(struct second *s, uint32_t line, uint32_t sm, uint6
     return &s->fill[i];
 }
 
-/* A line is there: the next one may be asked for. */
+/* A line is there: those who wait for it are answered, and the next one may be asked for. */
 static void complete(struct second *s, uint32_t index) {
+    tell(s, &s->fill[index]);
     const struct fill f = s->fill[index];
     const uint32_t way = cache_victim(&s->cache, f.line);
-    assert(fill_is_known(&f) && f.first == NOBODY && way != CACHE_NONE);
+    assert(fill_is_known(&f) && way != CACHE_NONE);
     cache_put(&s->cache, way, f.line);
     memmove(&s->fill[index], &s->fill[index + 1], (--s->fills - index) * sizeof f);
     s->on_way--;
@@ -230,7 +240,6 @@ static void take_lines(struct second *s) {
             s->packets_free |= 1ull << record;
             f->packets--;
         }
-        if (fill_is_known(f)) second_tell(s, f, f->done);
     }
 }
 
@@ -275,8 +284,7 @@ static void look_up(struct second *s, uint32_t sm, const struct ask *a) {
         missed = !f;
         if (f) n->icache2_merges++;
         else f = add_fill(s, line, sm, a->cycle), n->icache2_misses++;
-        if (fill_is_known(f)) answer(s, sm, a->access, latest(hit, f->done));
-        else wait_for(s, f, sm, a->access, hit);
+        wait_for(s, f, sm, a->access, hit);
     }
     if (code && (cfg->icache2_bursts ? missed : a->addr % cfg->icache2_line == 0))
         for (uint32_t i = 1; i <= cfg->icache2_prefetch; i++) prefetch(s, line + i, sm, a->cycle);
@@ -323,11 +331,22 @@ static uint64_t next_answer(const struct second *s) {
     return from == NEVER ? from : from + s->cfg->lat_icache3;
 }
 
+/* When the first line comes, of those of which that is known, for which somebody waits. */
+static uint64_t next_told(const struct second *s) {
+    uint64_t at = NEVER;
+    for (uint32_t i = 0; i < s->on_way; i++)
+        if (fill_is_known(&s->fill[i]) && s->fill[i].first != NOBODY)
+            at = least(at, s->fill[i].done);
+    return at;
+}
+
 void second_advance(struct second *s, uint64_t reach) {
     for (;;) {
-        const uint64_t end = least(reach, s->answer = next_answer(s));
-        const uint32_t sm = first_ask(s, end);
-        const uint64_t asked = sm == NOBODY ? end : sm_of(s, sm)->asks[0].cycle + 1;
+        s->answer = next_answer(s);
+        const uint32_t sm = first_ask(s, least(reach, s->answer));
+        /* A line that comes when an SM asks is there. */
+        const uint64_t asked = sm == NOBODY ? least(reach == NEVER ? reach : reach + 1, s->answer)
+                                            : sm_of(s, sm)->asks[0].cycle + 1;
         const uint32_t line = first_line(s, asked);
         if (line != NOBODY) {
             complete(s, line);
@@ -345,13 +364,15 @@ void second_advance(struct second *s, uint64_t reach) {
 /* How far an SM may run before it has heard all answers that may come till then, its own and those
  * to others of its TPC. */
 static uint64_t bound(const struct second *s, uint32_t i, uint64_t end) {
+    uint32_t unanswered = s->unanswered[i];
     end = ask_bound(sm_of(s, i), end);
     for (uint32_t k = 0; s->twins && k < s->count; k++) {
+        if (k == i || s->tpc_of[k] != s->tpc_of[i]) continue;
         const uint64_t reach = sm_of(s, k)->reach;
-        if (k == i || s->tpc_of[k] != s->tpc_of[i] || reach == NEVER) continue;
-        end = least(end, ask_bound(sm_of(s, k), reach + s->cfg->lat_icache2));
+        unanswered += s->unanswered[k];
+        if (reach != NEVER) end = least(end, ask_bound(sm_of(s, k), reach + s->cfg->lat_icache2));
     }
-    return s->unanswered[i] ? least(end, s->answer) : end;
+    return unanswered ? least(end, least(s->answer, next_told(s))) : end;
 }
 
 uint64_t second_reach(const struct second *s) {

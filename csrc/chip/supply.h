@@ -15,7 +15,6 @@
 
 #include "sm/sm.h"
 
-struct fill;
 struct second;
 
 /* The bytes of memory that the lines' state of a second level takes. */
@@ -39,8 +38,6 @@ void second_destroy(struct second *second);
 void second_run(struct second *second, uint64_t end, bool replaced);
 /* Are there lines on their way, or requests not yet looked up? */
 bool second_is_busy(const struct second *second);
-/* It is known when the line of a fill comes: tell those who wait. */
-void second_tell(struct second *s, struct fill *f, uint64_t done);
 /* Do what happens at the second level before that cycle, to which all its SMs have run, as far as
  * it is known which lines come when. */
 void second_advance(struct second *s, uint64_t reach);

@@ -62,7 +62,7 @@ void third_run(struct third *third, struct second *const *seconds, uint32_t coun
             }
         if (!first) return;
         struct counters *n = &sm_of(of, first->sm)->count;
-        second_tell(of, first, serve(third, first->line, first->start, n));
+        first->done = serve(third, first->line, first->start, n);
         second_advance(of, second_reach(of));
     }
 }
