@@ -340,13 +340,18 @@ static uint64_t next_told(const struct second *s) {
     return at;
 }
 
+/* Answer those who wait for lines that come at a cycle to which all SMs have run, and not beyond:
+ * they would never go on. What the lines let begin waits for what SMs send in that cycle. */
+static void tell_at(struct second *s, uint64_t reach) {
+    for (uint32_t i = 0; i < s->on_way && reach < s->answer; i++)
+        if (fill_is_known(&s->fill[i]) && s->fill[i].done == reach) tell(s, &s->fill[i]);
+}
+
 void second_advance(struct second *s, uint64_t reach) {
     for (;;) {
-        s->answer = next_answer(s);
-        const uint32_t sm = first_ask(s, least(reach, s->answer));
-        /* A line that comes when an SM asks is there. */
-        const uint64_t asked = sm == NOBODY ? least(reach == NEVER ? reach : reach + 1, s->answer)
-                                            : sm_of(s, sm)->asks[0].cycle + 1;
+        const uint64_t end = least(reach, s->answer = next_answer(s));
+        const uint32_t sm = first_ask(s, end);
+        const uint64_t asked = sm == NOBODY ? end : sm_of(s, sm)->asks[0].cycle + 1;
         const uint32_t line = first_line(s, asked);
         if (line != NOBODY) {
             complete(s, line);
@@ -356,6 +361,7 @@ void second_advance(struct second *s, uint64_t reach) {
             memmove(from->asks, from->asks + 1, --from->ask_count * sizeof a);
             serve_ask(s, sm, &a);
         } else {
+            tell_at(s, reach);
             return;
         }
     }
