@@ -103,11 +103,14 @@ uint32_t pipe_store_clocks(const struct memop *op, uint32_t lanes) {
     return lines > 2 ? lines : 2;
 }
 
+static bool is_shared(const struct uop *u) {
+    return u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED;
+}
+
 /* For how many clocks an access keeps the one behind it in the sub-core's queue: until its address
  * and data have left. */
 static uint32_t drain(const struct config *cfg, const struct uop *u) {
-    const bool shared = u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED;
-    const uint32_t address = shared ? cfg->drain_shared : cfg->drain_global;
+    const uint32_t address = is_shared(u) ? cfg->drain_shared : cfg->drain_global;
     return address + control_data(u) * cfg->drain_data;
 }
 
@@ -142,11 +145,11 @@ void pipe_take(struct memop *op, uint32_t busy, uint32_t passes) {
         op->t = take_clocks(p, op->t, busy) + 1 - busy;
         p->back[core] = op->t + busy;
     }
-    /* A sub-core takes the banks every other clock at most. */
+    /* A sub-core takes the banks every other clock at most; reductions only look lines up. */
     if (op->u->dst_count)
         p->back[core] =
             later(p->back[core], op->t + later(cfg->pass_least, passes * cfg->pass_late));
-    else if (!out && passes > 1)
+    else if (is_shared(op->u) && passes > 1)
         p->back[core] = later(p->back[core], op->t + passes * cfg->pass_late);
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
