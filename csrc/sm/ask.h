@@ -18,6 +18,15 @@ struct ask {
     uint8_t subcore;       /* of operands */
 };
 
+#define MOST_ASKING 64u
+
+/* What has asked for lines of constants. Accesses to the same lines wait with these. */
+struct asking {
+    uint64_t free; /* when the next line can be asked for */
+    uint32_t count;
+    struct access *access[MOST_ASKING];
+};
+
 /* The most that an SM has asked for at a time, beside what its accesses to constants wait for. */
 #define MAX_ASKS (2 * MAX_MISSES + MAX_SUBCORES * OPERAND_LINES)
 

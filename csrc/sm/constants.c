@@ -81,8 +81,8 @@ static bool go_on(struct sm *sm, struct access *a, uint64_t t) {
                        index = cache_find(&c->cache, line);
         if (index == CACHE_NONE) {
             struct access *first = NULL;
-            for (uint32_t i = 0; i < sm->asking_count && !first; i++) {
-                struct access *other = sm->asking[i];
+            for (uint32_t i = 0; i < sm->asking.count && !first; i++) {
+                struct access *other = sm->asking.access[i];
                 if (smcache_line(c, other->addr[bits_lowest(other->mask)]) == line) first = other;
             }
             if (first) {
@@ -90,12 +90,12 @@ static bool go_on(struct sm *sm, struct access *a, uint64_t t) {
                 first->joined = (uint16_t)(a - sm->accesses + 1);
                 return false;
             }
-            if (sm->constants_free < t) sm->constants_free = t;
-            if (sm->asking_count < MOST_ASKING) sm->asking[sm->asking_count++] = a;
-            ask_put(sm, (struct ask){.cycle = sm->constants_free,
+            if (sm->asking.free < t) sm->asking.free = t;
+            if (sm->asking.count < MOST_ASKING) sm->asking.access[sm->asking.count++] = a;
+            ask_put(sm, (struct ask){.cycle = sm->asking.free,
                                      .access = a,
                                      .addr = line << c->cache.line_shift});
-            sm->constants_free += cfg->const_line_clk;
+            sm->asking.free += cfg->const_line_clk;
             sm->count.const_misses++;
             return false;
         }
@@ -108,9 +108,9 @@ static bool go_on(struct sm *sm, struct access *a, uint64_t t) {
 void constants_come(struct sm *sm, struct access *a, uint64_t t) {
     struct sm_cache *c = &sm->caches[CACHE_CONST];
     const uint32_t line = smcache_line(c, a->addr[bits_lowest(a->mask)]);
-    for (uint32_t i = 0; i < sm->asking_count; i++)
-        if (sm->asking[i] == a) {
-            sm->asking[i] = sm->asking[--sm->asking_count];
+    for (uint32_t i = 0; i < sm->asking.count; i++)
+        if (sm->asking.access[i] == a) {
+            sm->asking.access[i] = sm->asking.access[--sm->asking.count];
             break;
         }
     if (cache_find(&c->cache, line) == CACHE_NONE)

@@ -7,6 +7,7 @@
 #include "kernel/decode.h"
 #include "memory/buffers.h"
 #include "memory/memsys.h"
+#include "sm/ask.h"
 #include "sm/block.h"
 #include "sm/fetch.h"
 #include "sm/pipe.h"
@@ -17,7 +18,6 @@
 
 #define MAX_WARPS     64u
 #define MAX_BLOCKS    32u
-#define MOST_ASKING   64u         /* accesses whose lines of constants others can wait for */
 #define LOCAL_BASE    0xc0000000u /* device address of local memory; arrays lie below */
 #define CONST_BASE    0xfe000000u /* device address of constant memory */
 #define CODE_BASE     0xff000000u /* device address of the program */
@@ -179,24 +179,22 @@ struct sm {
     uint8_t *l1_data;              /* data of the lines of the L1 */
     struct smem_pattern *patterns; /* of its accesses, by the low bits of their pc */
     /* mostly for compiled code; pointers are NULL where program and machine need none */
-    struct dependences *dependences;    /* per warp: its dependence counters (obey.h) */
-    struct counter *counters;           /* per warp and counter: the further loads that it counts */
-    uint64_t *before_last;              /* per warp and counter: when it drops to 1, 2, ... */
-    struct operands *operands;          /* constants that are operands (operands.h) */
-    uint64_t constants_free;            /* when it can ask for a line of constants again */
-    struct access *asking[MOST_ASKING]; /* that wait for lines of constants they have asked for */
-    uint32_t asking_count;
-    uint64_t fence_free;       /* when the next fence that waits for accesses can be served */
-    uint64_t accessed;         /* warps that have accessed memory since their last fence */
-    uint64_t cbu_free;         /* when the convergence barrier unit is free (cbu.h) */
-    uint64_t alone;            /* warps that have issued one of control_bits.alone */
-    struct copies *copies;     /* per warp: its asynchronous copies */
-    struct copy *copying;      /* per access: where an asynchronous copy writes */
-    struct heap *heap;         /* memory of routines that the code calls, such as malloc */
-    struct arrivals *arrivals; /* per warp: arrivals at barriers that wait for its copies */
-    uint64_t trying;           /* warps that wait for an asynchronous barrier (mbarrier.h) */
-    struct barrier *named;     /* per block slot: its BARRIERS numbered barriers */
-    struct tag *tags;          /* per line of shared memory; NULL: there is no preload table */
+    struct dependences *dependences; /* per warp: its dependence counters (obey.h) */
+    struct counter *counters;        /* per warp and counter: the further loads that it counts */
+    uint64_t *before_last;           /* per warp and counter: when it drops to 1, 2, ... */
+    struct operands *operands;       /* constants that are operands (operands.h) */
+    struct asking asking;            /* for lines of constants */
+    uint64_t fence_free;             /* when the next fence that waits for accesses can be served */
+    uint64_t accessed;               /* warps that have accessed memory since their last fence */
+    uint64_t cbu_free;               /* when the convergence barrier unit is free (cbu.h) */
+    uint64_t alone;                  /* warps that have issued one of control_bits.alone */
+    struct copies *copies;           /* per warp: its asynchronous copies */
+    struct copy *copying;            /* per access: where an asynchronous copy writes */
+    struct heap *heap;               /* memory of routines that the code calls, such as malloc */
+    struct arrivals *arrivals;       /* per warp: arrivals at barriers that wait for its copies */
+    uint64_t trying;                 /* warps that wait for an asynchronous barrier (mbarrier.h) */
+    struct barrier *named;           /* per block slot: its BARRIERS numbered barriers */
+    struct tag *tags; /* per line of shared memory; NULL: there is no preload table */
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
     struct smm smm;
