@@ -45,6 +45,7 @@ VECTORS = (
     "uniform_twins",
     "warp_turns",
     "warp_vectors",
+    "written_parts",
 )
 SASS = [f"sass/test_{name}.py" for name in VECTORS]  # against what a card made, which the experiments recorded
 collect_ignore = [] if CHECKOUT else ["experiments", "notebooks", *PRELOAD, *PACKAGE, *SASS]

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/bits.h"
 #include "base/lines.h"
@@ -20,18 +21,34 @@ size_t l2_bytes(const struct config *cfg) {
     return cache_bytes(&shape) + lines_round(words);
 }
 
+/* Room for lines that are being completed. */
+static enum error parts_init(struct l2 *l, const struct config *cfg) {
+    if (!cfg->l2_parts) return OK;
+    l->held = malloc(cfg->l2_writebacks * sizeof *l->held);
+    l->free_held = malloc(cfg->l2_writebacks * sizeof *l->free_held);
+    if (!l->held || !l->free_held) return ERROR_NO_MEMORY;
+    while (l->free_count < cfg->l2_writebacks) {
+        l->free_held[l->free_count] = (uint16_t)l->free_count;
+        l->free_count++;
+    }
+    return OK;
+}
+
 enum error l2_init(struct l2 *l, const struct config *cfg, uint8_t *place) {
     *l = (struct l2){
         .writebacks = cfg->l2_writebacks,
         .buffers = cfg->l2_writebacks,
         .merge_limit = cfg->l2_merge,
         .posts = cfg->l2_atom_posted,
+        .parts = cfg->l2_parts,
+        .dirty = cfg->l2_dirty,
         .fetch_shift = bits_lowest(cfg->l2_fetch),
     };
     const struct cache_shape shape = shape_of(cfg);
     enum error e = cache_init(&l->cache, &shape, place, NULL);
     if (!e) e = cleaner_init(&l->cleaner, cfg);
     if (!e) e = misses_init(&l->misses, shape.mshrs, false);
+    if (!e) e = parts_init(l, cfg);
     if (cfg->l2_words) l->words = (uint32_t *)(void *)(place + cache_bytes(&shape));
     return e;
 }
@@ -40,6 +57,8 @@ void l2_free(struct l2 *l) {
     cache_free(&l->cache);
     cleaner_free(&l->cleaner);
     misses_free(&l->misses);
+    free(l->held);
+    free(l->free_held);
 }
 
 #ifdef SMMUX_CHECK
@@ -82,15 +101,75 @@ static uint32_t fetch_sectors(const struct l2 *l, uint32_t mask) {
     return out;
 }
 
-/* Write the dirty sectors of a line back, which is clean then. A write-back buffer must be free. */
+/* The sectors of a line that stores have written in part: those of one with a fetch under way are
+ * soon complete. */
+static uint32_t parts_of(const struct cache_line *c) {
+    return c->tie ? 0 : c->dirty & ~(uint32_t)c->valid;
+}
+
+/* Write the dirty sectors of a line back, which is clean then. A write-back buffer must be free.
+ * Sectors that have to be read first count as valid at once, though they come later. */
 static void write_back(struct l2 *l, uint32_t index, struct l2_work *work) {
     struct cache_line *c = &l->cache.lines[index];
     assert(l->writebacks && work->writes < sizeof work->write / sizeof *work->write);
     l->writebacks--;
     l->stats.writebacks++;
-    work->write[work->writes++] = sector_span(&l->cache, cache_number(&l->cache, index), c->dirty);
+    struct l2_write *w = &work->write[work->writes++];
+    const uint32_t line = cache_number(&l->cache, index), parts = l->parts ? parts_of(c) : 0;
+    w->span = sector_span(&l->cache, line, c->dirty);
+    w->lacks.bytes = 0;
+    if (parts) {
+        w->lacks = sector_span(&l->cache, line, parts);
+        w->held = l->free_held[--l->free_count];
+        l->held[w->held] = w->span;
+        c->valid |= (uint8_t)parts;
+    }
     c->dirty = 0;
 }
+
+struct l2_span l2_complete(struct l2 *l, uint32_t held) {
+    l->free_held[l->free_count++] = (uint16_t)held;
+    return l->held[held];
+}
+
+/* Lines of a set: how many are dirty, and how many in part; which dirty one that no miss is pending
+ * on has been used least recently. */
+struct dirt {
+    uint32_t dirty, parts, oldest;
+};
+
+static struct dirt dirt_of(const struct cache *c, uint32_t first) {
+    struct dirt d = {0, 0, CACHE_NONE};
+    for (uint32_t i = first; i < first + c->ways; i++) {
+        const struct cache_line *l = &c->lines[i];
+        if (!l->dirty) continue;
+        d.dirty++;
+        d.parts += parts_of(l) != 0;
+        if (!l->tie && (d.oldest == CACHE_NONE || l->used < c->lines[d.oldest].used)) d.oldest = i;
+    }
+    return d;
+}
+
+/* A line of which sectors have become dirty that were not: `before` is its state before that. If
+ * its set has too many dirty lines now the oldest of them is written back; if it has too many with
+ * sectors in part all of these are. There are enough buffers. */
+static void keep_few_dirty(struct l2 *l, uint32_t index, struct cache_line before,
+                           struct l2_work *work) {
+    const struct cache *c = &l->cache;
+    const bool parts = parts_of(&c->lines[index]) && !parts_of(&before);
+    if (!parts && before.dirty) return;
+    const uint32_t first = index - index % c->ways;
+    const struct dirt d = dirt_of(c, first);
+    if (parts && d.parts > l->parts) {
+        for (uint32_t i = first; i < first + c->ways; i++)
+            if (parts_of(&c->lines[i])) write_back(l, i, work);
+    } else if (d.dirty > l->dirty && d.oldest != CACHE_NONE) {
+        write_back(l, d.oldest, work);
+    }
+}
+
+/* How many lines an access may have to be written back. */
+static uint32_t most_written(const struct l2 *l) { return l->parts ? l->parts + 2 : 0; }
 
 /* A bit for each word in some sectors of a line. */
 static uint32_t words_of(uint32_t sectors) {
@@ -157,6 +236,7 @@ static enum l2_answer store(struct l2 *l, const struct lookup *at, const struct 
     uint32_t index = at->index;
     struct page *page = NULL;
     bool due = false;
+    if (l->writebacks < most_written(l)) return L2_BLOCKED;
     if (l->cleaner.per_bank && (index == CACHE_NONE || !l->cache.lines[index].dirty)) {
         page = cleaner_place(&l->cleaner, at->place.bank, at->place.row);
         due = cleaner_is_due(&l->cleaner, page, at->place.row);
@@ -173,9 +253,11 @@ static enum l2_answer store(struct l2 *l, const struct lookup *at, const struct 
     if (due) clean(l, page, work);
     if (page) cleaner_note(&l->cleaner, page, at->place.row, at->line);
     struct cache_line *c = &l->cache.lines[index];
+    const struct cache_line before = *c;
     c->dirty |= (uint8_t)at->want;
     if (covers) c->valid |= (uint8_t)at->want;
     else if (l->words) add_words(l, index, access_words(r->access, r->lanes, r->addr, r->bytes));
+    if (l->parts) keep_few_dirty(l, index, before, work);
     return L2_HIT;
 }
 
@@ -209,6 +291,13 @@ static uint32_t ask(struct l2 *l, uint32_t line, uint32_t index, uint32_t want,
     return number;
 }
 
+/* An atomic makes sectors of a line dirty. Nothing waits for a buffer: the next one comes soon. */
+static void dirty_by_atomic(struct l2 *l, uint32_t index, uint32_t sectors, struct l2_work *work) {
+    const struct cache_line before = l->cache.lines[index];
+    l->cache.lines[index].dirty |= (uint8_t)sectors;
+    if (l->parts && l->writebacks >= most_written(l)) keep_few_dirty(l, index, before, work);
+}
+
 /* Serve a load or an atomic some of whose sectors are not valid: it waits with the line's pending
  * miss, perhaps a new one, unless it is an atomic without a result and the L2 posts those. */
 static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
@@ -224,7 +313,7 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
     if (!posted) miss_wait(m, waiters_of(pool), node);
     if (work->fetch.bytes) l->stats.misses++;
     else l->stats.merges++;
-    if (atomic) l->cache.lines[m->index].dirty |= (uint8_t)at->want;
+    if (atomic) dirty_by_atomic(l, m->index, at->want, work);
     return posted ? L2_HIT : L2_MISS;
 }
 
@@ -248,7 +337,7 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
         answer = store(l, &at, r, covers, work);
     } else if (hits(l, &at)) {
         cache_touch(&l->cache, at.index);
-        if (r->kind == ACCESS_ATOM) l->cache.lines[at.index].dirty |= (uint8_t)at.want;
+        if (r->kind == ACCESS_ATOM) dirty_by_atomic(l, at.index, at.want, work);
         l->stats.hits++;
         answer = L2_HIT;
     } else {

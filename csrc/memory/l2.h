@@ -7,6 +7,9 @@
  * sector is valid, too, once several stores have written all of its words. Dirty lines are written
  * when they are replaced, or earlier, together with others of their DRAM page (cleaner.h). Atomics
  * are loads that leave the line dirty.
+ * Under l2_parts DRAM takes no byte masks: a sector that is dirty and not valid, since stores have
+ * written parts of it, is read before it is written back. A set keeps no more than l2_parts lines
+ * with such sectors, and l2_dirty dirty ones.
  * The pipeline is in order: a request that finds no MSHR, no way to replace, no room to merge or no
  * write-back buffer holds up those behind it. */
 #ifndef SMMUX_L2_H
@@ -33,9 +36,15 @@ struct l2 {
     uint32_t writebacks;  /* write-back buffers that are free */
     uint32_t buffers;     /* write-back buffers in all */
     uint32_t merge_limit, fetch_shift;
-    bool posts; /* l2_atom_posted */
+    uint32_t parts, dirty; /* l2_parts, l2_dirty */
+    bool posts;            /* l2_atom_posted */
     uint32_t
         *words; /* per way: a bit for each word written since its line came; NULL unless l2_words */
+    /* Lines that are being completed, by write-back buffer, and the free places there; NULL unless
+     * l2_parts. */
+    struct l2_span *held;
+    uint16_t *free_held;
+    uint32_t free_count;
     struct l2_stats stats;
 };
 
@@ -45,6 +54,13 @@ enum l2_answer { L2_HIT, L2_MISS, L2_BLOCKED };
 /* Part of a line. */
 struct l2_span {
     uint32_t addr, bytes; /* address in the slice */
+};
+
+/* A line to be written back. Sectors that are not complete are read first, if there are any:
+ * `held` is where what is to be written is kept meanwhile (l2_complete). */
+struct l2_write {
+    struct l2_span span, lacks;
+    uint32_t held;
 };
 
 /* Where a line lies in DRAM. */
@@ -57,7 +73,7 @@ struct l2_work {
     struct l2_span fetch;
     uint32_t fetch_mshr, fetch_sectors;
     uint32_t writes;
-    struct l2_span write[CLEANER_MAX_LINES + 1]; /* lines of a page, and a victim */
+    struct l2_write write[CLEANER_MAX_LINES + 2]; /* lines of a page or a set, and victims */
 };
 
 /* The bytes of memory that the lines' state of a slice takes; 0 without an L2. */
@@ -86,6 +102,8 @@ enum l2_answer l2_ride(struct l2 *l, const struct request *r);
  * for them. */
 enum l2_answer l2_ask(struct l2 *l, uint32_t line, uint32_t sectors, uint32_t *number,
                       struct l2_work *work);
+/* What was missing of a line that is held has come: the part of it that is to be written. */
+struct l2_span l2_complete(struct l2 *l, uint32_t held);
 /* Drop sectors of a line, which the other half's slice has written. A line with a fetch under way
  * keeps them, since requests that wait count on them; that is a matter of time alone, as values
  * always come from memory. */

@@ -121,11 +121,15 @@ static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint
     dram_access_local(p, local_of(p, slice, addr), bytes, write, tag, tick);
 }
 
-/* Write the dirty sectors that a slice replaces to DRAM. */
+/* Write the dirty sectors that a slice replaces to DRAM, or read first what they lack. */
 static void write_back(struct partition *p, uint32_t n, const struct l2_work *work, uint64_t tick) {
-    for (uint32_t i = 0; i < work->writes; i++)
-        dram_access(p, n, work->write[i].addr, work->write[i].bytes, true,
-                    make_tag(TAG_WRITEBACK, n, 0), tick);
+    for (uint32_t i = 0; i < work->writes; i++) {
+        const struct l2_write *w = &work->write[i];
+        const bool lacks = w->lacks.bytes;
+        const struct l2_span *span = lacks ? &w->lacks : &w->span;
+        dram_access(p, n, span->addr, span->bytes, !lacks,
+                    make_tag(TAG_WRITEBACK, n, lacks ? w->held + 1 : 0), tick);
+    }
 }
 
 /* The tag of the fill that brings a slice the sectors which it fetches. */
@@ -185,7 +189,15 @@ static ALWAYS_INLINE void complete(struct partition *p, uint32_t tag, uint64_t t
         }
         break;
     }
-    case TAG_WRITEBACK: s->l2.writebacks++; break;
+    case TAG_WRITEBACK: {
+        if (!payload) {
+            s->l2.writebacks++;
+            break;
+        }
+        const struct l2_span span = l2_complete(&s->l2, payload - 1);
+        dram_access(p, n, span.addr, span.bytes, true, make_tag(TAG_WRITEBACK, n, 0), tick);
+        return;
+    }
     case TAG_ATOM_WRITE: return;
     }
     if (s->blocked) {

@@ -10,7 +10,8 @@
 enum tag_kind {
     TAG_REQUEST,   /* answer a request; payload: its index in the pool */
     TAG_FILL,      /* sectors come into an L2; payload: see FILL_SHIFT */
-    TAG_WRITEBACK, /* a write-back buffer is free again */
+    TAG_WRITEBACK, /* a write-back buffer is free again; payload, if not 0: what its line lacked has
+                      come, which is held there, counted from 1 */
     TAG_ATOM_WRITE /* an atomic without an L2 has written: nothing to do */
 };
 #define TAG_KIND_SHIFT  30

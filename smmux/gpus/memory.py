@@ -35,6 +35,8 @@ _PORTS: dict[str, Value] = {
     "atom_sector": (0, "MODEL"),
     "l2_write_queue": (0, "MODEL"),
     "l2_words": (0, "MODEL"),
+    "l2_parts": (0, "NA"),
+    "l2_dirty": (0, "NA"),
     "l2_atom_posted": (0, "MODEL"),
     "partition_pairs": (0, "NA"),
     **dict.fromkeys(SUMS, (0, "NA")),

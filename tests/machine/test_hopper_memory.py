@@ -120,7 +120,7 @@ def test_a_sector_that_stores_write_in_parts_is_whole_once_all_words_are_written
     """Whoever reads it then has it from the L2; DRAM has to be asked for the words that nobody has written."""
     out, seen = np.zeros(256 * 128, np.int32), np.zeros(256 * 32, np.int32)
     for known in (1, 0):
-        machine = H100.replace(name="parts", l2_words=known, store_queue=0)
+        machine = H100.replace(name="parts", l2_words=known, l2_parts=0, l2_dirty=0, store_queue=0)
         result = write_and_read.simulate(64, 128, (out, seen, np.int32(words)), gpu=machine)
         assert (result["dram_reads"] > 0) == bool(fetched or not known)
     assert (out.reshape(-1, 4)[:, :words].sum(axis=1) > 0).all()
