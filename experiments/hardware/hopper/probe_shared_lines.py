@@ -98,7 +98,8 @@ def shared_words(bench: Bench) -> Iterator[Row]:
                                 "home": "own" if home == reader else "other", "reader": reader,
                                 "writer": ("own" if home == writer else "other") if gap else "none", "apart": apart,
                                 "also": also, "gap": gap, "clocks": float(clocks.mean()),
-                                "least": int(clocks.min()), "median": float(np.median(clocks)), "most": int(clocks.max()),
+                                "least": int(clocks.min()), "median": float(np.median(clocks)),
+                                "most": int(clocks.max()),
                             }  # fmt: skip
 
 

@@ -16,9 +16,9 @@ def profiled(
 ) -> list[list[float]]:
     """The metrics of each launch of `python -m MODULE --out OUT --launch`, with the clocks left alone.
 
-    control: whether the profiler flushes the caches before each launch, "all" or "none". kernels: how the names begin of
-    those that count. again: what runs again where one run does not count all metrics: "kernel", whose memory is restored
-    before, or "application", in which launches find caches as those before them have left them.
+    control: whether the profiler flushes the caches before each launch, "all" or "none". kernels: how the names begin
+    of those that count. again: what runs again where one run does not count all metrics: "kernel", whose memory is
+    restored before, or "application", in which launches find caches as those before them have left them.
     """
     log = out / f"{module.rpartition('.')[2]}_{control}_ncu.csv"
     command = (
