@@ -163,6 +163,7 @@ enum error sass_decode(struct decoder *dec, const struct config *cfg, const stru
     if ((e = operands(dec, in, info->operands, u)) || (e = predicates(dec, u))) return e;
     if (op == SASS_MATCH || op == SASS_MATCH_64) u->needs |= NEED_VALUES;
     if (op == SASS_B2R) u->latency += (uint16_t)cfg->bar_result;
+    if (op == SASS_BMOV_READ) u->latency += (uint16_t)cfg->bmov_late;
     return decides ? control(dec, in) : OK;
 }
 

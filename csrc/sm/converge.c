@@ -16,6 +16,7 @@ void converge_begin(struct warp *w, uint32_t barriers) {
     memset(w->own->gone, 0, barriers * sizeof *w->own->gone);
     w->own->turns = w->own->served = w->own->reduced = 0;
     w->own->deferred = false;
+    w->own->restored = 0;
     w->own->until = w->own->tries = 0;
     w->parted = false;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;

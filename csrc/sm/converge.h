@@ -30,9 +30,10 @@ struct convergence {
     uint32_t served; /* lanes of the current generic access that are done */
     uint64_t
         until; /* cycle up to which it waits for an asynchronous barrier; 0: it does not wait */
-    uint32_t tries;   /* how often it has tried that barrier in vain */
-    uint32_t reduced; /* result of its last BAR.RED */
-    bool deferred;    /* the newest ready group has just diverged from the active one */
+    uint32_t tries;    /* how often it has tried that barrier in vain */
+    uint32_t reduced;  /* result of its last BAR.RED */
+    bool deferred;     /* the newest ready group has just diverged from the active one */
+    uint16_t restored; /* barrier registers that BMOV has written since their last BSYNC */
     uint16_t loading[MAX_REGS + MAX_UNIFORM_REGS]; /* per register: loads under way (obey.h) */
     uint32_t barriers[CONVERGENCE_BARRIERS][32];   /* per lane: its view, a mask of lanes */
     uint8_t kept[CONVERGENCE_BARRIERS][32];        /* per lane: how many views it has kept */

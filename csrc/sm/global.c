@@ -276,7 +276,8 @@ static ALWAYS_INLINE uint64_t hit_at(const struct memop *op, uint64_t begin,
     const struct config *cfg = op->sm->m->cfg;
     const uint64_t at = begin + (cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1);
     if (!cfg->lsu_queue) return at + charge->passes - 1;
-    return at + charge->rounds + pipe_late(cfg, charge->passes, op->u->dst_count);
+    const uint32_t early = op->u->op == OP_LD_LOCAL ? cfg->local_early : 0;
+    return at - early + charge->rounds + pipe_late(cfg, charge->passes, op->u->dst_count);
 }
 
 /* If their block has a tile, lanes whose lines that has, or is to have, are served from shared

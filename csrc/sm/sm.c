@@ -93,6 +93,8 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
         const struct cache_shape shape = smcache_shape(cfg, id);
         if (shape.bytes) sm->caches[id].place = part(arena, &used, cache_bytes(&shape), 1);
     }
+    if (cfg->l1_keeps_local)
+        sm->caches[CACHE_DATA].words = part(arena, &used, cache_ways(&l1), sizeof(uint32_t));
     sm->l1_data = part(arena, &used, (size_t)cache_ways(&l1) * l1.line, sizeof *sm->l1_data);
     if (uses_shared(sm->m))
         sm->shared = part(arena, &used, cfg->smem_bytes + SMEM_BESIDE, sizeof *sm->shared);

@@ -195,6 +195,20 @@ static void expect(struct sm *sm, enum sm_cache_id id, struct miss *m, bool comi
     m->index = coming;
 }
 
+/* Of sectors that are not there whole, those from which lanes want words that no store has left. */
+NOINLINE static uint32_t lacking(const struct sm_cache *c, const struct access *a, uint32_t lanes,
+                                 uint32_t index, uint32_t away) {
+    const uint32_t left = c->words[index], inside = (1u << c->cache.line_shift) - 1,
+                   each = a->width <= 4 ? 1 : (1u << a->width / 4) - 1;
+    uint32_t found = 0;
+    if (!left) return away;
+    for (; lanes; lanes &= lanes - 1) {
+        const uint32_t at = a->addr[bits_lowest(lanes)] & inside;
+        if (~left & each << at / 4) found |= 1u << (at >> c->cache.sector_shift);
+    }
+    return away & found;
+}
+
 static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, struct access *a,
                                          const struct segment *seg, uint32_t n, uint64_t at,
                                          uint32_t apart, const bool sectored) {
@@ -206,8 +220,10 @@ static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, str
         const uint32_t want = !sectored                 ? 1
                               : a->flags & ACCESS_WHOLE ? cache_all(&c->cache)
                                                         : smcache_sectors(c, a->addr, seg[i].lanes);
-        const uint32_t away = sectored ? smcache_absent(c, index, want) : index == CACHE_NONE;
+        uint32_t away = sectored ? smcache_absent(c, index, want) : index == CACHE_NONE;
         if (index != CACHE_NONE) cache_touch(&c->cache, index);
+        if (sectored && away && index != CACHE_NONE && c->words)
+            away = lacking(c, a, seg[i].lanes, index, away);
         if (!away) {
             read_line(c, a, seg[i].lanes, index);
             hits++;
@@ -249,10 +265,24 @@ static uint32_t way_for(struct sm *sm, enum sm_cache_id id, uint32_t line) {
     assert(index != CACHE_NONE); /* no miss ties a line here */
     room_line(sm, id, cache_number(&c->cache, index));
     cache_put(&c->cache, index, line);
+    if (c->words) c->words[index] = 0;
     return index;
 }
 
-/* Write what some lanes store to the sectors of their line that are valid. */
+/* Let the words that a store writes be in the L1, and its sector with the last one of them. */
+static void keep(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t line) {
+    struct sm_cache *c = &sm->caches[CACHE_DATA];
+    const uint32_t words = access_covers(a, seg->lanes, seg->bytes)
+                               ? words_in(seg->addr, seg->bytes)
+                               : access_words(a, seg->lanes, seg->addr, seg->bytes);
+    if (!words) return; /* parts of words */
+    const uint32_t index = way_for(sm, CACHE_DATA, line), left = c->words[index] |= words,
+                   count = 1u << (c->cache.sector_shift - 2), whole = (1u << count) - 1;
+    for (uint32_t i = 0; i * count < 32; i++)
+        if (!(~left >> i * count & whole)) c->cache.lines[index].valid |= (uint8_t)(1u << i);
+}
+
+/* Write what some lanes store to what the L1 has of their line. */
 NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t lanes,
                             uint32_t line) {
     const uint32_t index = cache_find(&c->cache, line), inside = (1u << c->cache.line_shift) - 1,
@@ -265,7 +295,9 @@ NOINLINE static void update(struct sm_cache *c, const struct access *a, uint32_t
     }
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left), at = a->addr[lane] & inside;
-        if (!(c->cache.lines[index].valid >> (at >> c->cache.sector_shift) & 1)) continue;
+        if (!(c->cache.lines[index].valid >> (at >> c->cache.sector_shift) & 1) &&
+            !(c->words && c->words[index] >> at / 4 & 1))
+            continue;
         for (uint32_t i = 0; i < words; i++)
             lane_store(cache_data(&c->cache, index) + at + 4 * i, a->width, a->data[i][lane]);
     }
@@ -279,8 +311,7 @@ void smcache_write(struct sm *sm, const struct access *a, const struct segment *
         const uint32_t line = smcache_line(c, seg[i].addr), miss = misses_find(&c->misses, line);
         const uint32_t own =
             smcache_sectored(c) ? cache_sectors(&c->cache, seg[i].addr, seg[i].bytes) : 1;
-        if (keeps && access_covers(a, seg[i].lanes, seg[i].bytes))
-            c->cache.lines[way_for(sm, CACHE_DATA, line)].valid |= (uint8_t)own;
+        if (keeps) keep(sm, a, &seg[i], line);
         if (!updates) cache_drop(&c->cache, line, own);
         else if (a->kind == ACCESS_STORE) update(c, a, seg[i].lanes, line);
         else cache_drop(&c->cache, line, cache_all(&c->cache));

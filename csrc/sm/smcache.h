@@ -40,7 +40,9 @@ struct waiter {
 struct sm_cache {
     struct cache cache;
     struct misses misses;
-    void *place; /* memory of its lines' state */
+    void *place;     /* memory of its lines' state */
+    uint32_t *words; /* of each way: a bit for each word that stores have left there, also where its
+                        sector is not valid; NULL: they leave none */
     bool present;
     uint32_t miss_limit;
     uint64_t fills; /* number of times that sectors have come */
@@ -80,8 +82,8 @@ void smcache_ask_line(struct sm *sm, enum sm_cache_id id, uint32_t line, uint64_
  * line by line, `apart` clocks after each other. Returns how many lines lack sectors. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart);
-/* Update the L1 for a store, an atomic or a load that bypasses it. keeps: sectors that a store
- * writes whole come into the L1. */
+/* Update the L1 for a store, an atomic or a load that bypasses it. keeps: what a store writes comes
+ * into the L1. */
 void smcache_write(struct sm *sm, const struct access *a, const struct segment *seg, uint32_t n,
                    bool keeps);
 /* Put lanes of an access at the front of a list of waiters for a line. */

@@ -34,6 +34,7 @@ _ALL: dict[str, Value] = {
     "l1_sector": (0, "PG55 G.4.2"),
     "l1_updates": (0, "PG55 G.4.2; GS-480"),
     "l1_keeps_local": (0, "MODEL"),
+    "local_early": (0, "NA"),
     "l1_shared": (0, "MODEL"),
     "l1_tag_banks": (0, "MODEL"),
     "tex_sector": (0, "GS302"),

@@ -126,6 +126,8 @@ _MEMORY: dict[str, Value] = {
     "errbar_clk": (59, "HOPPER"),
     "jump_clk": (30, "H200; DER"),  # calls.csv
     "bsync_clk": (13, "H200"),  # branch_rates.csv
+    "bsync_restored": (51, "H200; DER"),  # kept_barriers.csv
+    "bmov_late": (13, "H200; DER"),
     "warpsync_clk": (35, "H200; DER"),  # meets.csv
     "warpsync_more": (20, "H200"),
     "cbu_clk": (1, "H200; DER"),  # branch_rates.csv
@@ -169,6 +171,7 @@ _MEMORY: dict[str, Value] = {
     "l1_tag_banks": (4, "HOPPER"),  # l1_phases.csv
     "l1_mshrs": (224, "HOPPER"),  # as CARVEOUTS says: with 768 places some 600 in flight were seen, and no limit
     "lat_l1": (31, "HOPPER"),  # and a clock to who reads the value
+    "local_early": (2, "H200"),  # own_words.csv: addresses of one register
     "insn_bytes": (16, "HOPPER"),
     "fetch_bytes": (128, "HOPPER; EST"),
     "fetch_control": (0, "HOPPER"),

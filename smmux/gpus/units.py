@@ -27,6 +27,8 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "match_clk": (0, "NA"),
     "jump_clk": (0, "NA"),
     "bsync_clk": (0, "NA"),
+    "bsync_restored": (0, "NA"),
+    "bmov_late": (0, "NA"),
     "warpsync_clk": (0, "NA"),
     "warpsync_more": (0, "NA"),
     "cbu_clk": (0, "NA"),

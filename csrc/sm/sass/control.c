@@ -63,6 +63,7 @@ struct passage {
     bool returns;   /* others have had their turn, and could not go on */
     uint32_t taken; /* lanes that go elsewhere than to the next instruction */
     uint32_t sets;  /* different sets of lanes that its lanes wait for */
+    bool restored;  /* its barrier register has been kept elsewhere */
 };
 
 /* Does the warp go on behind the instruction for the price of its stall count alone? So it does
@@ -86,7 +87,7 @@ static uint32_t unit_clocks(const struct config *cfg, const struct uop *u,
     const uint32_t parting = p->parted ? cfg->cbu_clk : 0;
     switch (p->sub) {
     case SASS_BSSY:
-    case SASS_BSYNC: return cfg->cbu_clk + parting;
+    case SASS_BSYNC: return (p->restored ? cfg->cbu_jump : cfg->cbu_clk) + parting;
     case SASS_JUMP: return cfg->cbu_jump + parting;
     case SASS_YIELD: return (cfg->cbu_jump << p->returns) + parting;
     case SASS_WARPSYNC:
@@ -100,7 +101,9 @@ static uint32_t unit_clocks(const struct config *cfg, const struct uop *u,
 /* How many clocks after it has begun the warp goes on, if it does not fall through. */
 static uint32_t clocks_of(const struct config *cfg, const struct uop *u, const struct passage *p) {
     switch (p->sub) {
-    case SASS_BSYNC: return cfg->bsync_clk ? cfg->bsync_clk : cfg->lat_bra;
+    case SASS_BSYNC:
+        return (cfg->bsync_clk ? cfg->bsync_clk : cfg->lat_bra) +
+               (p->restored ? cfg->bsync_restored : 0);
     case SASS_JUMP: return cfg->lat_bra + cfg->jump_clk;
     case SASS_YIELD: return (cfg->lat_bra + cfg->yield_clk) << p->returns;
     case SASS_WARPSYNC:
@@ -195,10 +198,14 @@ static void move_barrier(struct sm *sm, uint32_t warp, const struct uop *u, uint
                          uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    if (u->sub == SASS_BMOV) converge_restore(w, u->q, active, operand_row(&lanes, u->a));
-    else
+    if (u->sub == SASS_BMOV) {
+        const uint32_t *views = operand_row(&lanes, u->a);
+        converge_restore(w, u->q, active, views);
+        if (views[bits_lowest(active)]) w->own->restored |= (uint16_t)(1u << u->q);
+    } else {
         converge_keep(w, u->q, active, u->imm & BMOV_DROPPED ? NULL : destination_row(&lanes, u->d),
                       u->imm & BMOV_CLEAR);
+    }
     advance(sm, warp, u, t);
 }
 
@@ -355,7 +362,11 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         converge_exit(w, active);
         break;
     case SASS_BSSY: converge_enter(w, u->q); break;
-    case SASS_BSYNC: converge_wait(w, u->q); break;
+    case SASS_BSYNC:
+        p.restored = w->own->restored >> u->q & 1;
+        w->own->restored &= (uint16_t) ~(1u << u->q);
+        converge_wait(w, u->q);
+        break;
     case SASS_BREAK: converge_break(w, u->q, active); break;
     case SASS_YIELD: {
         const uint32_t own = w->mask;

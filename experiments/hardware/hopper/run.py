@@ -30,6 +30,7 @@ from . import (
     probe_calls,
     probe_code,
     probe_contended,
+    probe_frames,
     probe_grid,
     probe_issue,
     probe_l2,
@@ -44,6 +45,7 @@ from . import (
     probe_scatter,
     probe_sets,
     probe_shared_lines,
+    probe_stored,
     probe_supply,
     probe_turns,
     special_functions,
@@ -54,7 +56,8 @@ from .cuda_driver import Card
 MODULES = (
     probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory, probe_scatter,
     probe_loaded, probe_panel, probe_bursts, probe_sets, probe_l2, probe_turns, probe_refresh,
-    probe_lanes, probe_calls, probe_contended, probe_polled, probe_supply, probe_shared_lines,
+    probe_lanes, probe_calls, probe_contended, probe_polled, probe_supply, probe_shared_lines, probe_frames,
+    probe_stored,
 )  # fmt: skip
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
 ARRAYS: dict[str, Any] = {
