@@ -99,7 +99,7 @@ def _one(form: _Form, letter: str, bits: Any, size: int, string: Callable[[int],
     if letter in "sS":
         return form.filled("", _text(bits, string)[: form.precision], zeros=False)
     if letter == "p":
-        return form.filled("", f"0x{bits:x}", zeros=False)
+        return form.filled("", f"0x{bits:x}" if bits else "(nil)", zeros=False)
     if letter == "c":
         return form.filled("", chr(bits & 0xFF), zeros=False)
     if letter in "diouxX":

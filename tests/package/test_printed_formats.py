@@ -53,4 +53,5 @@ def test_texts_and_what_is_missing() -> None:
     assert format_text("%5s|%-5s|%.2s|%c|%%|%p", [1, 1, 1, 65, 0x1000], lambda address: "abc") == (
         "  abc|abc  |ab|A|%|0x1000"
     )
+    assert format_text("[%p][%7p][%-7p]", [0, 0, 0], str) == "[(nil)][  (nil)][(nil)  ]"  # as an H200's driver prints
     assert format_text("%d and %d", [7], str) == "7 and %d"
