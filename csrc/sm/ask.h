@@ -48,7 +48,7 @@ static inline uint32_t ask_least(const struct config *cfg) {
 void ask_put(struct sm *sm, struct ask a);
 
 /* A line of instructions comes that another SM of the TPC has asked for. */
-void ask_twin(struct sm *sm, struct access *line, uint64_t t);
+void ask_twin(struct sm *sm, struct access *a, uint64_t t);
 
 /* How far an SM may run, at most to `end`, before it must hear of what it has asked for. */
 uint64_t ask_bound(const struct sm *sm, uint64_t end);

@@ -75,8 +75,10 @@ def stored_again(bench: Bench) -> Iterator[Row]:
             }  # fmt: skip
 
 
+# BMOV.32.CLEAR R22, B6 and BMOV.32 B6, R22, as the compiler writes them.
 CLEAR = 0x0001E2A0000010000000000006167355
 RESTORE = 0x00011EA0000000000000001606007356
+WARPS = (1, 4, 16)
 
 
 def controlled(word: int, stall: int, wr: int = 7, rd: int = 7, wait: int = 0) -> int:
@@ -101,7 +103,7 @@ def kept_barriers(bench: Bench) -> Iterator[Row]:
         ],
     }  # fmt: skip
     for case, words in cases.items():
-        for warps in (1, 4, 16):
+        for warps in WARPS:
             for gap in (0, 8, 16, 24, 32, 48, 64, 96, 128, 200, 300):
                 if case in ("clear", "restore") and gap:
                     continue
