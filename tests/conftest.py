@@ -28,6 +28,7 @@ PRELOAD = [f"preload/test_{name}.py" for name in ("classes", "simulated", "tile"
 PACKAGE = [f"package/test_{name}.py" for name in ("readme", "site", "source_rules")]
 VECTORS = (
     "barriers",
+    "contended",
     "float_vectors",
     "integer_modes",
     "integer_vectors",
@@ -35,6 +36,7 @@ VECTORS = (
     "l1_sets",
     "l2_rounds",
     "lane_times",
+    "local_words",
     "matrices",
     "operand_lines",
     "queued_reads",
@@ -42,6 +44,7 @@ VECTORS = (
     "row_walks",
     "store_bursts",
     "store_stay",
+    "supply",
     "uniform_twins",
     "warp_turns",
     "warp_vectors",
