@@ -253,7 +253,8 @@ static inline void complete(struct dram *d, uint32_t entry, uint64_t at, bool wr
  * for an idle bank first. */
 static inline bool serve_next(struct dram *d, uint32_t b, uint64_t at, bool write) {
     struct dram_bank *k = &d->bank[b];
-    if (!enter_quietly(d, at + 1) || k->candidates.head == DRAM_NONE) return false;
+    const uint64_t by = d->row_slots ? at : at + 1; /* when it would choose by itself */
+    if (!enter_quietly(d, by) || k->candidates.head == DRAM_NONE) return false;
     const struct dram_entry *e = &d->pool[k->candidates.head];
     if (e->row != k->row || e->write != write) return false;
     k->entry = window_take(d, b);

@@ -51,10 +51,11 @@ static uint64_t horizon(const struct memdetail *m, uint64_t t) {
     return arrivals(m, t) + 1 + m->rop_latency;
 }
 
-/* There and back each take the crossbar's latency and a flit. */
+/* There and back each take the crossbar's latency, and a request a flit. A reply may take none, if
+ * its store has joined another one. */
 static uint32_t min_reply(const struct memsys *memsys) {
     const struct memdetail *m = own_const(memsys);
-    uint64_t ticks = 2ull * m->xbar.latency + m->rop_latency + 2;
+    const uint64_t ticks = 2ull * m->xbar.latency + m->rop_latency + 1;
     return (uint32_t)clock_convert(&m->xbar.to_shader, ticks) + m->xbar.pipeline;
 }
 
@@ -124,7 +125,7 @@ static uint64_t next_reply(const struct memsys *memsys) {
     const struct memdetail *m = own_const(memsys);
     const uint64_t certain = known(memsys, m->target), tick = xbar_earliest(&m->xbar);
     if (tick == XBAR_NEVER) return certain;
-    const uint64_t cycle = clock_convert(&m->xbar.to_shader, tick + 1) + m->xbar.pipeline;
+    const uint64_t cycle = clock_convert(&m->xbar.to_shader, tick) + m->xbar.pipeline;
     return cycle < certain ? cycle : certain;
 }
 

@@ -154,6 +154,19 @@ def test_schedule_is_that_of_the_reference(name: str, mix: str, window: int, sin
     assert outcomes(replay) == (expected.hits, expected.misses, expected.conflicts)
 
 
+@pytest.mark.parametrize("name", ["GTX285", "GTX480-48K", "H100", "H200"])
+@pytest.mark.parametrize("mix", MIXES)
+def test_a_channel_that_keeps_a_log_serves_the_same(name: str, mix: str) -> None:
+    """With a log each column command is chosen by itself, without one several of a bank go together."""
+    for seed in range(8):
+        for window in (4, gpus.get(name).dram_window):
+            gpu = gpus.get(name).replace(dram_window=window)
+            records = requests(mix, 1_000, seed, gpu)
+            alone, together = Dram(gpu).replay(records, log=True), Dram(gpu).replay(records)
+            np.testing.assert_array_equal(alone.done, together.done)
+            assert outcomes(alone) == outcomes(together)
+
+
 def scheduled(log: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """All commands but refreshes of single banks, which are told where a bank is used next."""
     return [command for command in log if command[1] != dram.REFRESH_BANK]

@@ -116,7 +116,7 @@ def test_variables_and_structures(arch: str, option: str) -> None:
 def test_printf_and_malloc(arch: str, option: str) -> None:
     g, name = np.array([3], "i4"), np.frombuffer(b"abc\0", "u1").copy()
     printed = module(arch, option)["prints"].simulate(1, 3, [g, np.float32(2.5), name]).printed
-    lines = [f"{t}:  2.50 abc {3 << 33}% q|7   |00000abc\n" + "0x0\n" * (t == 1) for t in range(3)]
+    lines = [f"{t}:  2.50 abc {3 << 33}% q|7   |00000abc\n" + "(nil)\n" * (t == 1) for t in range(3)]
     assert printed == "".join(lines)
 
 
