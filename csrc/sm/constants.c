@@ -70,10 +70,7 @@ static uint32_t of_line(const struct sm_cache *c, const struct access *a, uint32
     return lanes;
 }
 
-/* Look for the lines of an access from cycle t on, one after the other, and ask for the first one
- * that is not there, or wait for it with an access that has asked. True: all are there. a->mask:
- * lanes whose lines have not been found. */
-static bool go_on(struct sm *sm, struct access *a, uint64_t t) {
+bool constants_go_on(struct sm *sm, struct access *a, uint64_t t) {
     const struct config *cfg = sm->m->cfg;
     struct sm_cache *c = &sm->caches[CACHE_CONST];
     while (a->mask) {
@@ -119,7 +116,7 @@ void constants_come(struct sm *sm, struct access *a, uint64_t t) {
         struct access *next = a->joined ? &sm->accesses[a->joined - 1] : NULL;
         a->joined = 0;
         a->mask &= ~of_line(c, a, bits_lowest(a->mask));
-        if (go_on(sm, a, t)) global_segment_done(sm, a, t);
+        if (constants_go_on(sm, a, t)) global_segment_done(sm, a, t);
         a = next;
     }
 }
@@ -136,40 +133,30 @@ static bool is_there(struct sm *sm, uint32_t addr) {
 /* ---- issue ----------------------------------------------------------------------------------- */
 
 bool constants_issue(struct memop *op) {
-    const struct machine *m = op->sm->m;
-    uint32_t busy = m->cfg->issue_const, late = 0;
+    const struct config *cfg = op->sm->m->cfg;
+    uint32_t busy = cfg->issue_const, late = cfg->lat_const;
     if (op->active) {
-        if (!lsu_addresses(op, 0, m->program->constant_bytes, CONST_BASE, ERROR_CONST_BOUNDS))
-            return false;
-        const uint32_t places = distinct_addresses(op);
-        busy += (places - 1) * m->cfg->const_clk_per_way;
-        const uint32_t per_way = m->cfg->const_late_per_way;
-        if (op->sm->caches[CACHE_CONST].present && ask_constants(m->cfg) &&
-            !(places == 1 && is_there(op->sm, op->addr[bits_lowest(op->active)]))) {
-            late = m->cfg->lat_const + (places - 1) * per_way;
-            if (!global_ask(op, busy, late, go_on)) return false;
-            load_constants(op, places);
-            op->sm->count.const_accesses++;
-            op->sm->count.const_passes += places;
-            return true;
-        }
-        if (m->cfg->icache2_bytes && m->cfg->const_bytes && !m->cfg->const_miss) {
-            if (!global_const(op, busy)) return false;
-            load_constants(op, places);
-            op->sm->count.const_passes += places;
-            return true;
-        }
+        const uint32_t bytes = op->sm->m->program->constant_bytes;
+        if (!lsu_addresses(op, 0, bytes, CONST_BASE, ERROR_CONST_BOUNDS)) return false;
+        const uint32_t places = distinct_addresses(op),
+                       ways = (places - 1) * cfg->const_clk_per_way,
+                       one = op->active & (0 - op->active);
+        busy += ways;
+        late += cfg->const_late_per_way ? (places - 1) * cfg->const_late_per_way : ways;
+        /* Do its lines come from the level behind the cache, and are not timed here? */
+        const bool behind = ask_constants(cfg)
+                                ? places > 1 || !is_there(op->sm, op->addr[bits_lowest(one)])
+                                : cfg->icache2_bytes && cfg->const_bytes && !cfg->const_miss;
+        if (behind && !global_const(op, busy, late)) return false;
         load_constants(op, places);
-        late = per_way ? (places - 1) * per_way : busy - m->cfg->issue_const;
-        if (!ask_constants(m->cfg))
-            late +=
-                further(op->sm, op->addr, places == 1 ? op->active & (0 - op->active) : op->active);
         op->sm->count.const_accesses++;
         op->sm->count.const_passes += places;
-        if (op->sm->records) record_access(op, 0);
+        if (behind) return true;
+        if (!ask_constants(cfg)) late += further(op->sm, op->addr, places == 1 ? one : op->active);
+        if (op->sm->records) record_access(op, CONST_BASE);
     }
     lsu_charge(op, busy, busy);
-    lsu_set_ready(op, op->t + m->cfg->lat_const + late, WAIT_SHARED);
+    lsu_set_ready(op, op->t + late, WAIT_SHARED);
     memop_next(op);
     return true;
 }

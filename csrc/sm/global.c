@@ -349,8 +349,9 @@ bool global_issue(struct memop *op) {
     return has_tile(op) ? issue_tiled(op, buffer) : issue(op, buffer, false);
 }
 
-bool global_const(struct memop *op, uint32_t busy) {
+bool global_const(struct memop *op, uint32_t busy, uint32_t late) {
     struct sm *sm = op->sm;
+    const struct config *cfg = sm->m->cfg;
     struct segment seg[COALESCE_MAX_SEGMENTS];
     const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
     const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
@@ -358,31 +359,15 @@ bool global_const(struct memop *op, uint32_t busy) {
     const uint32_t need = room_need(sm, CACHE_CONST, op->addr, seg, n);
     if (!room_suffices(sm, need, 0)) return room_claim(op, CACHE_CONST, seg, n, need, 0);
     struct access *a = describe(op, NULL);
-    a->data[0][0] = sm->m->cfg->lat_const + busy - sm->m->cfg->issue_const;
-    const uint32_t pending =
-        smcache_load(sm, CACHE_CONST, a, seg, n, op->t, sm->m->cfg->replay_global);
-    sm->count.const_accesses++;
+    const bool asks = ask_constants(cfg);
+    uint32_t pending = 0;
+    a->data[0][0] = late;
+    if (asks) a->sink = SINK_CONSTANTS;
+    else pending = smcache_load(sm, CACHE_CONST, a, seg, n, op->t, cfg->replay_global);
     if (sm->records) record_access(op, CONST_BASE);
     lsu_charge(op, busy, busy);
+    if (asks) pending = !constants_go_on(sm, a, op->t);
     issued(op, a, pending, op->t);
-    return true;
-}
-
-bool global_ask(struct memop *op, uint32_t busy, uint32_t late,
-                bool go_on(struct sm *sm, struct access *a, uint64_t t)) {
-    struct sm *sm = op->sm;
-    struct segment seg[COALESCE_MAX_SEGMENTS];
-    const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
-    const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
-    op->whole = false;
-    const uint32_t need = room_need(sm, CACHE_CONST, op->addr, seg, n);
-    if (!room_suffices(sm, need, 0)) return room_claim(op, CACHE_CONST, seg, n, need, 0);
-    struct access *a = describe(op, NULL);
-    a->data[0][0] = late;
-    a->sink = SINK_CONSTANTS;
-    if (sm->records) record_access(op, 0);
-    lsu_charge(op, busy, busy);
-    issued(op, a, !go_on(sm, a, op->t), op->t);
     return true;
 }
 

@@ -6,14 +6,11 @@
 
 /* Issue a global, local or texture access; false if it has to wait for room, or faulted. */
 bool global_issue(struct memop *op);
-/* Issue a constant access that holds its unit for so many clocks; lines that the cache does not
- * have come from the level behind it. The caller loads the values then. False if it has to wait for
- * room: it issues anew, and its registers must be as they were. */
-bool global_const(struct memop *op, uint32_t busy);
-/* The same where its lines are looked for one after the other: its values are there `late` clocks
- * behind the last of them. go_on looks for them, and says whether all are there. */
-bool global_ask(struct memop *op, uint32_t busy, uint32_t late,
-                bool go_on(struct sm *sm, struct access *a, uint64_t t));
+/* Issue a constant access that holds its unit for `busy` clocks, and has its values `late` clocks
+ * behind its lines; lines that the cache does not have come from the level behind it. The caller
+ * loads the values then. False if it has to wait for room: it issues anew, and its registers must
+ * be as they were. */
+bool global_const(struct memop *op, uint32_t busy, uint32_t late);
 
 /* Accesses on their way to memory and back. A record of an access comes from the SM's
  * list of free ones, which holds enough, and goes back there. */

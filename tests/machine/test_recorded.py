@@ -53,6 +53,15 @@ def test_models_give_the_counters_of_the_run(gpu: str) -> None:
     assert constants == result["const_accesses"] == 2
 
 
+@pytest.mark.parametrize("gpu", [*CARDS, "H100", "H200"])
+def test_constants_are_recorded_by_their_place_in_constant_memory(gpu: str) -> None:
+    """Whether the line is there or has to be asked for."""
+    result = run(gpu)
+    found = [row["address"] for row in result.accesses if result.program.ops[row["pc"]] == "ld.const"]
+    assert len(found) == 2
+    assert all((addresses < 4 * len(WORDS)).all() for addresses in found)
+
+
 def test_one_block_of_each_multiprocessor_up_to_the_wanted_number() -> None:
     result = run(blocks=70)
     assert len(np.unique(result.accesses["block"])) == 30
