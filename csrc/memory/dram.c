@@ -90,7 +90,7 @@ static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     if (k->refresh_due <= d->now) refresh_bank(d, b, d->now);
     const uint32_t entry = window_take(d, b);
-    assert(d->pool[entry].bank == b && !is_busy(d, b));
+    assert(d->pool[entry].bank == b && !is_busy(d, b) && d->pool[entry].time <= d->now);
     const struct dram_entry *e = &d->pool[entry];
     if (!dram_is_open(d, b)) d->stats.misses++;
     else if (k->row == e->row) d->stats.hits++;

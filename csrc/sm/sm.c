@@ -257,7 +257,14 @@ uint64_t sm_next(const struct sm *sm) {
     return start < sm->next ? start : sm->next;
 }
 
+/* No reply comes for a cycle to which the SM has run. */
+static void check_replies(const struct sm *sm) {
+    for (uint32_t i = 0; i < sm->port->in_count; i++)
+        assert(sm->port->in[i].cycle >= sm->reach || sm->reach == NEVER);
+}
+
 static void advance(struct sm *sm, uint64_t end, bool replaced) {
+    check_replies(sm);
     sm->reach = end;
     sm->replaced = replaced;
     if (sm->finished_count) block_await_next(sm, sm->finished[0]);

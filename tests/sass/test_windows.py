@@ -33,6 +33,15 @@ extern "C" __global__ void special(double *out, const double *x, const double *y
 extern "C" __global__ void scaled(double *out, const double *x, const double *y, int n, double a) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = a * x[i] + y[i];
 }
+
+/* Stores that join others, whose answers take no flit. */
+struct Body { float place[3], speed[3], mass, kind, fuel; };
+extern "C" __global__ void moved(Body *body, float time, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const Body b = body[i];
+    for (int k = 0; k < 3; k++) body[i].place[k] = b.place[k] + time * b.speed[k];
+}
 """
 
 
@@ -55,10 +64,12 @@ def test_any_window_gives_the_same_counters(gpu: str) -> None:
     module = smmux.load(SOURCE, arch="sm_90")
     square, row = np.arange(512 * 512, dtype=np.float32), np.arange(9000, dtype=np.float64)
     far, near = np.linspace(-9, 9, 48), np.linspace(0.1, 20, 48)
+    bodies = np.zeros(9 * 20_000, np.float32)
     for window in (1, 7, 50, 100, 200):
         for kernel, *launch in (
             (module["turned"], (16, 16), (32, 8), [np.zeros_like(square), square, 512], gpu),
             (module["special"], 2, 32, [np.zeros(34 * 48), far, near, 48], gpu),
             (module["scaled"], 132, 256, [np.zeros_like(row), row, row, len(row), 3.0], gpu),
+            (module["moved"], 79, 256, [bodies, 0.5, 20_000], gpu),
         ):
             assert counters(kernel, window, *launch) == counters(kernel, 0, *launch), (kernel.name, window)
