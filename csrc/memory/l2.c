@@ -26,12 +26,7 @@ static enum error parts_init(struct l2 *l, const struct config *cfg) {
     if (!cfg->l2_parts) return OK;
     l->held = malloc(cfg->l2_writebacks * sizeof *l->held);
     l->free_held = malloc(cfg->l2_writebacks * sizeof *l->free_held);
-    if (!l->held || !l->free_held) return ERROR_NO_MEMORY;
-    while (l->free_count < cfg->l2_writebacks) {
-        l->free_held[l->free_count] = (uint16_t)l->free_count;
-        l->free_count++;
-    }
-    return OK;
+    return l->held && l->free_held ? OK : ERROR_NO_MEMORY;
 }
 
 enum error l2_init(struct l2 *l, const struct config *cfg, uint8_t *place) {
@@ -120,7 +115,7 @@ static void write_back(struct l2 *l, uint32_t index, struct l2_work *work) {
     w->lacks.bytes = 0;
     if (parts) {
         w->lacks = sector_span(&l->cache, line, parts);
-        w->held = l->free_held[--l->free_count];
+        w->held = l->free_count ? l->free_held[--l->free_count] : l->fresh_held++;
         l->held[w->held] = w->span;
         c->valid |= (uint8_t)parts;
     }
@@ -152,7 +147,8 @@ static struct dirt dirt_of(const struct cache *c, uint32_t first) {
 
 /* A line of which sectors have become dirty that were not: `before` is its state before that. If
  * its set has too many dirty lines now the oldest of them is written back; if it has too many with
- * sectors in part all of these are. There are enough buffers. */
+ * sectors in part all of these are, as far as there are buffers: more than one may have come to
+ * have such sectors, as fetches of others have ended. */
 static void keep_few_dirty(struct l2 *l, uint32_t index, struct cache_line before,
                            struct l2_work *work) {
     const struct cache *c = &l->cache;
@@ -161,9 +157,9 @@ static void keep_few_dirty(struct l2 *l, uint32_t index, struct cache_line befor
     const uint32_t first = index - index % c->ways;
     const struct dirt d = dirt_of(c, first);
     if (parts && d.parts > l->parts) {
-        for (uint32_t i = first; i < first + c->ways; i++)
+        for (uint32_t i = first; i < first + c->ways && l->writebacks; i++)
             if (parts_of(&c->lines[i])) write_back(l, i, work);
-    } else if (d.dirty > l->dirty && d.oldest != CACHE_NONE) {
+    } else if (d.dirty > l->dirty && d.oldest != CACHE_NONE && l->writebacks) {
         write_back(l, d.oldest, work);
     }
 }

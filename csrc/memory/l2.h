@@ -44,7 +44,7 @@ struct l2 {
      * l2_parts. */
     struct l2_span *held;
     uint16_t *free_held;
-    uint32_t free_count;
+    uint32_t free_count, fresh_held; /* free places; first one that was never used */
     struct l2_stats stats;
 };
 
