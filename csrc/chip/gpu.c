@@ -260,8 +260,7 @@ static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
 }
 
 /* Answer the SMs for the time to which all have run: start blocks in place of those that have
- * ended, and answer for the third level. True if all SMs have run to the end of the
- * window. */
+ * ended, and answer for the third level. True if all SMs have run to the end of the window. */
 static bool answer(struct gpu *g) {
     uint64_t reach = NEVER;
     bool finished = false;

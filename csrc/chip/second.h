@@ -43,8 +43,7 @@ struct to_tpc {
 struct second {
     struct cache cache;
     const struct config *cfg;
-    struct served served;
-    uint32_t count;         /* of its SMs, which are numbered among themselves */
+    struct served served;   /* its SMs, which are numbered among themselves */
     uint32_t last_line;     /* of the program */
     uint32_t per_line;      /* packets */
     struct fill *fill;      /* those on their way, and behind them the others, in order */

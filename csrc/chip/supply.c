@@ -38,16 +38,15 @@ enum error second_create(struct second **out, const struct config *cfg, const st
     if (!s) return ERROR_NO_MEMORY;
     s->cfg = cfg;
     s->served = *served;
-    s->count = served->count;
     s->answer = NEVER;
-    for (uint32_t i = 1; i < s->count; i++) {
+    for (uint32_t i = 1; i < s->served.count; i++) {
         const uint32_t each = cfg->sms_per_tpc;
         s->tpc_of[i] = (uint8_t)(s->tpc_of[i - 1] +
                                  (served->member[i] / each != served->member[i - 1] / each));
     }
     s->packets_free = ~0ull;
     s->per_line = cfg->icache2_line > PACKET_BYTES ? cfg->icache2_line / PACKET_BYTES : 1;
-    const uint32_t requests = s->count * (MAX_ASKS + sm_of(s, 0)->m->flights);
+    const uint32_t requests = s->served.count * (MAX_ASKS + sm_of(s, 0)->m->flights);
     s->fill = malloc((requests + MAX_FILLS + 1) * sizeof *s->fill);
     s->pool = malloc(requests * sizeof *s->pool);
     s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
@@ -99,7 +98,7 @@ static uint64_t slot_of(const struct to_tpc *tpc, uint64_t at, uint32_t clk) {
 
 /* Send the line that answers an SM to the others of its TPC, too. */
 static void send_twins(struct second *s, uint32_t sm, const struct access *access, uint64_t at) {
-    for (uint32_t i = 0; i < s->count; i++) {
+    for (uint32_t i = 0; i < s->served.count; i++) {
         if (i == sm || s->tpc_of[i] != s->tpc_of[sm]) continue;
         struct access *a = global_new_access(sm_of(s, i));
         a->addr[0] = access->addr[0];
@@ -301,7 +300,7 @@ static void serve_ask(struct second *s, uint32_t sm, const struct ask *a) {
 /* The SM with the first request; NOBODY if there is none before that cycle. */
 static uint32_t first_ask(const struct second *s, uint64_t reach) {
     uint32_t first = NOBODY;
-    for (uint32_t i = 0; i < s->count; i++)
+    for (uint32_t i = 0; i < s->served.count; i++)
         if (sm_of(s, i)->ask_count && sm_of(s, i)->asks[0].cycle < reach) {
             reach = sm_of(s, i)->asks[0].cycle;
             first = i;
@@ -372,7 +371,7 @@ void second_advance(struct second *s, uint64_t reach) {
 static uint64_t bound(const struct second *s, uint32_t i, uint64_t end) {
     uint32_t unanswered = s->unanswered[i];
     end = ask_bound(sm_of(s, i), end);
-    for (uint32_t k = 0; s->twins && k < s->count; k++) {
+    for (uint32_t k = 0; s->twins && k < s->served.count; k++) {
         if (k == i || s->tpc_of[k] != s->tpc_of[i]) continue;
         const uint64_t reach = sm_of(s, k)->reach;
         unanswered += s->unanswered[k];
@@ -383,7 +382,7 @@ static uint64_t bound(const struct second *s, uint32_t i, uint64_t end) {
 
 uint64_t second_reach(const struct second *s) {
     uint64_t reach = NEVER;
-    for (uint32_t i = 0; i < s->count; i++) reach = least(reach, sm_of(s, i)->reach);
+    for (uint32_t i = 0; i < s->served.count; i++) reach = least(reach, sm_of(s, i)->reach);
     return reach;
 }
 
@@ -392,7 +391,7 @@ uint64_t second_reach(const struct second *s) {
 static uint64_t next_sample(const struct second *s, uint64_t reach) {
     uint64_t interval = NEVER;
     if (!sm_of(s, 0)->trace || s->cfg->icache3_bytes) return NEVER; /* nothing is sent */
-    for (uint32_t i = 0; i < s->count; i++)
+    for (uint32_t i = 0; i < s->served.count; i++)
         interval = least(interval, sm_of(s, i)->trace->interval);
     return (reach / interval + 1) * interval;
 }
@@ -403,7 +402,7 @@ void second_run(struct second *s, uint64_t end, bool replaced) {
         const uint64_t reach = second_reach(s), stop = least(end, next_sample(s, reach));
         moved = false;
         second_advance(s, reach);
-        for (uint32_t i = 0; i < s->count; i++) {
+        for (uint32_t i = 0; i < s->served.count; i++) {
             struct sm *sm = sm_of(s, i);
             const uint64_t before = sm->reach, to = bound(s, i, stop);
             if (before >= to) continue;
@@ -415,7 +414,7 @@ void second_run(struct second *s, uint64_t end, bool replaced) {
 
 bool second_is_busy(const struct second *s) {
     bool busy = s->fills != 0;
-    for (uint32_t i = 0; i < s->count; i++)
+    for (uint32_t i = 0; i < s->served.count; i++)
         busy |= sm_of(s, i)->ask_count || port_of(s, i)->in_count;
     return busy;
 }

@@ -83,7 +83,7 @@ uint64_t block_leaves(const struct sm *sm, uint32_t warp, uint64_t open, uint32_
     const struct control_bits *next = &p->control[sm->warps[warp].pc];
     uint64_t arithmetic = 0;
     for (; next->simple && arithmetic < at - open; next++) arithmetic += next->stall;
-    return at - arithmetic > open && arithmetic < at ? at - arithmetic : open + 1;
+    return arithmetic < at - open ? at - arithmetic : open + 1;
 }
 
 /* Let the warps go on that wait at the block's barrier. */

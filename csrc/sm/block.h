@@ -60,8 +60,8 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
 /* The last lanes of a warp have exited. */
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
 /* When a warp goes on behind a barrier that all have come to at cycle `open`, if `before` warps
- * have left before it. One instruction of arithmetic behind a barrier of compiled code does not
- * wait, only what comes behind that (h200: barrier_rounds.csv). */
+ * have left before it. Arithmetic right behind a barrier of compiled code does not wait, only what
+ * comes behind that (h200: barrier_rounds.csv). */
 uint64_t block_leaves(const struct sm *sm, uint32_t warp, uint64_t open, uint32_t before);
 /* An access of the block's has been answered. */
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);

@@ -33,24 +33,18 @@ def test_atomics_in_shared_memory_take_a_pass_for_each_lane_of_a_bank(
 
 def test_barriers_take_a_cards_time(bench: Bench) -> None:
     """But for loops whose blocks of 16 and 32 warps are busy with arithmetic, or with predicates behind loads."""
+    card = {(row["kernel"], int(row["warps"])): float(row["clocks"]) for row in rows("h200", "barrier_rounds")}
     for row in probe_contended.barrier_rounds(bench):
-        (there,) = (
-            float(card["clocks"])
-            for card in rows("h200", "barrier_rounds")
-            if (card["kernel"], int(card["warps"])) == (row["kernel"], row["warps"])
-        )
+        there = card[row["kernel"], row["warps"]]
         busy = row["warps"] > 8 and row["kernel"] in ("computed", "bypassed", "words_held", "any", "halves")
         assert row["clocks"] == pytest.approx(there, rel=0.3 if busy else 0.1), row
 
 
 def test_chases_take_a_cards_time(bench: Bench) -> None:
     """Within 10 %, but for blocks of 16 and 32 warps."""
+    card = {(row["steps"], int(row["warps"])): float(row["clocks"]) for row in rows("h200", "chases")}
     for row in probe_contended.chases(bench):
-        (there,) = (
-            float(card["clocks"])
-            for card in rows("h200", "chases")
-            if (card["steps"], int(card["warps"])) == (row["steps"], row["warps"])
-        )
+        there = card[row["steps"], row["warps"]]
         assert row["clocks"] == pytest.approx(there, rel=0.1 if row["warps"] < 16 else 0.2), row
 
 
