@@ -8,17 +8,13 @@ that the L2 has what it can hold, with what the profiler counts of them.
 
 from __future__ import annotations
 
-import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from smmux.base import whole_files
-
 from .bench import Bench
-from .profiler import profiled
+from .profiler import command_line, profiled, write
 
 METRICS = (
     "sm__cycles_elapsed.max", "sm__cycles_active.max", "lts__t_requests.sum", "lts__t_requests.max",
@@ -62,22 +58,12 @@ def launch_all(bench: Bench) -> None:
         card.sync()
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--launch", action="store_true", help="only launch the kernels")
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    if args.launch:
-        launch_all(Bench(args.out / "cubins"))
-        return
-    counts = profiled(__spec__.name, args.out, METRICS, kernels="step", again="application")
-    with whole_files.replacing(args.out / "pitches.csv") as (draft,), draft.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["form", "what", "pitch", "count", "rounds", "columns", *METRICS])
-        rows.writerows([*case, *map(int, row)] for case, row in zip(cases(), counts, strict=True))
+def record(out: Path) -> None:
+    """Have all launches counted."""
+    counts = profiled(__spec__.name, out, METRICS, kernels="step", again="application")
+    rows = ([*case, *map(int, row)] for case, row in zip(cases(), counts, strict=True))
+    write(out / "pitches.csv", ["form", "what", "pitch", "count", "rounds", "columns", *METRICS], rows)
 
 
 if __name__ == "__main__":
-    main()
+    command_line(__doc__, launch_all, record)

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["profiled"]
+from smmux.base import whole_files
+
+from .bench import Bench
+
+__all__ = ["command_line", "profiled", "write"]
+
+
+def command_line(doc: str | None, launch: Callable[[Bench], None], record: Callable[[Path], None]) -> None:
+    """The command line of such a module: launch its kernels where it says so, else have them counted and recorded."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--launch", action="store_true", help="only launch the kernels")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    if args.launch:
+        launch(Bench(args.out / "cubins"))
+    else:
+        record(args.out)
+
+
+def write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table, whole or not at all."""
+    with whole_files.replacing(path) as (draft,), draft.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
 
 
 def profiled(

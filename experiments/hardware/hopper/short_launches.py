@@ -8,15 +8,11 @@ needs a card, nvcc and the profiler (ncu), and writes DIR/short_launches.csv: th
 
 from __future__ import annotations
 
-import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from smmux.base import whole_files
-
 from .bench import Bench
-from .profiler import profiled
+from .profiler import command_line, profiled, write
 
 METRICS = ("sm__cycles_elapsed.max", "sm__cycles_active.max")
 CONTROLS = ("all", "none")
@@ -43,25 +39,18 @@ def launch_all(bench: Bench) -> None:
             bench.card.sync()
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--launch", action="store_true", help="only launch the kernels")
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    if args.launch:
-        launch_all(Bench(args.out / "cubins"))
-        return
-    found = {control: iter(profiled(__spec__.name, args.out, METRICS, control)) for control in CONTROLS}
-    with whole_files.replacing(args.out / "short_launches.csv") as (draft,), draft.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["cache_control", "kernel", "threads", "blocks", "repeat", "cycles", "active"])
-        for control, cycles in found.items():
-            rows.writerows(
-                [control, *case, repeat, *map(int, next(cycles))] for case in cases() for repeat in range(REPEATS)
-            )
+def record(out: Path) -> None:
+    """Have all launches counted."""
+    found = {control: iter(profiled(__spec__.name, out, METRICS, control)) for control in CONTROLS}
+    rows = (
+        [control, *case, repeat, *map(int, next(cycles))]
+        for control, cycles in found.items()
+        for case in cases()
+        for repeat in range(REPEATS)
+    )
+    columns = ["cache_control", "kernel", "threads", "blocks", "repeat", "cycles", "active"]
+    write(out / "short_launches.csv", columns, rows)
 
 
 if __name__ == "__main__":
-    main()
+    command_line(__doc__, launch_all, record)

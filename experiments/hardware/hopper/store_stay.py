@@ -9,18 +9,14 @@ stores, where A, B and C are sets of so many lines, one after the other but for 
 
 from __future__ import annotations
 
-import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from smmux.base import whole_files
-
 from .assembler import VALUES, ins, program
 from .bench import Bench, register
-from .profiler import profiled
+from .profiler import command_line, profiled, write
 
 METRIC = "lts__t_requests_srcunit_tex_op_write.sum"
 PASSES = 5
@@ -77,30 +73,19 @@ def launch(bench: Bench, stores: str, warps: int, lines: int, gap: int) -> None:
     bench.run(program(body(stores, gap), switch=True, loads=range(20), repeats=PASSES), values)
 
 
-def write(path: Path, empty: float, counts: list[float]) -> None:
-    """What comes on top of the registers that warps store at the end, four for each that runs."""
-    with whole_files.replacing(path) as (draft,), draft.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["stores", "warps", "lines", "gap", "requests"])
-        for case, count in zip(cases(), counts, strict=True):
-            rows.writerow([*case, round((count - empty * case[1]) / PASSES, 1)])
+def launch_all(bench: Bench) -> None:
+    """All programs, one after the other."""
+    for case in (EMPTY, *cases()):
+        launch(bench, *case)
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--launch", action="store_true", help="only launch the programs")
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    if args.launch:
-        bench = Bench(args.out / "cubins")
-        for case in (EMPTY, *cases()):
-            launch(bench, *case)
-    else:
-        empty, *counts = (count for (count,) in profiled(__spec__.name, args.out, [METRIC]))
-        write(args.out / "store_stay.csv", empty, counts)
+def record(out: Path) -> None:
+    """Have all programs counted: what comes on top of the registers that warps store at the end, four for each that
+    runs."""
+    empty, *counts = (count for (count,) in profiled(__spec__.name, out, [METRIC]))
+    rows = ([*case, round((count - empty * case[1]) / PASSES, 1)] for case, count in zip(cases(), counts, strict=True))
+    write(out / "store_stay.csv", ["stores", "warps", "lines", "gap", "requests"], rows)
 
 
 if __name__ == "__main__":
-    main()
+    command_line(__doc__, launch_all, record)
