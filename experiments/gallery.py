@@ -39,14 +39,14 @@ made, and [claims](claims.md) holds what the papers say against it, {claims} sen
 
 
 def small(picture: Path, limit: int = BYTES) -> bytes:
-    """A picture as PNG of at most `limit` bytes: as large as can be, with at most 32 colours.
+    """A picture as PNG of at most `limit` bytes: as large as can be, with at most 128 colours.
 
     An octree keeps the colour of a thin line apart; a median cut gives most colours to the shades of what is frequent.
     """
     with Image.open(picture) as full:
         image = full.convert("RGB")
     for width in (min(image.width, 1000), 900, 800, 700, 600, 500):
-        for colours in (32, 16):
+        for colours in (128, 64, 32, 16):
             scaled = image.resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
             file = io.BytesIO()
             few = scaled.quantize(colours, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
